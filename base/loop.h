@@ -1,0 +1,60 @@
+/*
+ * The event loop: libuv, with the one rule by which ZeroMQ sockets do not
+ * stall in it: an empty callback on the socket's descriptor, ZMQ_EVENTS asked
+ * before every wait, at most LOOP_DRAIN messages a socket and pass after it.
+ * One thread. Everything else (timers, signals, polls) uses libuv as it is.
+ */
+#ifndef BASE_LOOP_H
+#define BASE_LOOP_H
+
+#include <uv.h>
+
+#include "base/err.h"
+#include "base/list.h"
+
+#define LOOP_DRAIN 64
+
+struct loop {
+	uv_loop_t uv;
+	uv_prepare_t prepare;
+	uv_check_t check;
+	uv_idle_t idle; /* active while a socket has messages left */
+	struct list sockets;
+	struct list passes;
+};
+
+/* A ZeroMQ socket in the loop. `on_ready` reads at most ONE message (all its
+ * frames, ZMQ_DONTWAIT) and returns false when there was none. */
+struct loop_socket {
+	struct list link;
+	struct loop *loop;
+	void *socket; /* borrowed */
+	uv_poll_t poll;
+	bool (*on_ready)(void *arg);
+	void *arg;
+	bool closing;
+};
+
+/* Runs at the end of each pass, after all messages were handled and before
+ * the loop waits: where batches close. */
+struct loop_pass {
+	struct list link;
+	void (*on_pass)(void *arg);
+	void *arg;
+};
+
+int loop_init(struct loop *loop, struct err *err) CHECKED;
+/* Until loop_stop. */
+void loop_run(struct loop *loop);
+void loop_stop(struct loop *loop);
+/* Closes what is left and frees; the sockets' owners close their sockets. */
+void loop_release(struct loop *loop);
+
+int loop_add_socket(struct loop *loop, struct loop_socket *s, void *socket,
+    bool (*on_ready)(void *arg), void *arg, struct err *err) CHECKED;
+/* After `on_closed` (may be NULL) the struct and the socket may be freed. */
+void loop_remove_socket(struct loop_socket *s, void (*on_closed)(void *arg));
+void loop_add_pass(struct loop *loop, struct loop_pass *pass,
+    void (*on_pass)(void *arg), void *arg);
+
+#endif
