@@ -1,6 +1,6 @@
 /*
- * What every file of reeve may use: attributes, small macros, banned calls.
- * Knows no domain word and owns nothing.
+ * What every file of reeve may use: attributes and small macros. Knows no domain
+ * word and owns nothing. Banned calls are listed and checked in tests/lint.
  */
 #ifndef BASE_BASE_H
 #define BASE_BASE_H
@@ -29,10 +29,5 @@ NORETURN PRINTF(3, 4) void base_bug(
     const char *file, int line, const char *fmt, ...);
 
 #define REEVE_VERSION "0.1.0"
-
-#ifndef BASE_ALLOWS_ALL
-#pragma GCC poison strcpy strcat strncpy strncat strtok sprintf vsprintf gets
-#pragma GCC poison atoi atol gmtime localtime ctime asctime popen
-#endif
 
 #endif
