@@ -31,12 +31,13 @@ struct loop_socket {
 	void *socket; /* borrowed */
 	uv_poll_t poll;
 	bool (*on_ready)(void *arg);
+	void (*on_closed)(void *arg);
 	void *arg;
 	bool closing;
 };
 
-/* Runs at the end of each pass, after all messages were handled and before
- * the loop waits: where batches close. */
+/* Runs once a pass, after all handlers of it and before the loop waits again
+ * (and once more when it stops): where batches close. */
 struct loop_pass {
 	struct list link;
 	void (*on_pass)(void *arg);
@@ -47,14 +48,22 @@ int loop_init(struct loop *loop, struct err *err) CHECKED;
 /* Until loop_stop. */
 void loop_run(struct loop *loop);
 void loop_stop(struct loop *loop);
-/* Closes what is left and frees; the sockets' owners close their sockets. */
+/* Closes every handle that is left and runs what waits for that (on_closed).
+ * Owners remove their sockets before and close them in on_closed. */
 void loop_release(struct loop *loop);
 
 int loop_add_socket(struct loop *loop, struct loop_socket *s, void *socket,
     bool (*on_ready)(void *arg), void *arg, struct err *err) CHECKED;
-/* After `on_closed` (may be NULL) the struct and the socket may be freed. */
+/* No on_ready from here on. `on_closed` (may be NULL) comes later, from the loop
+ * or from loop_release: then the struct and the socket may be freed. */
 void loop_remove_socket(struct loop_socket *s, void (*on_closed)(void *arg));
 void loop_add_pass(struct loop *loop, struct loop_pass *pass,
     void (*on_pass)(void *arg), void *arg);
+/* Not from inside a pass. One that was never added is fine. */
+void loop_remove_pass(struct loop_pass *pass);
+
+/* Raises the soft limit of open files to the hard one and returns it: accept()
+ * without a free descriptor makes libzmq abort the process. For main, once. */
+uint64_t loop_raise_limits(void);
 
 #endif
