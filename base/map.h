@@ -10,6 +10,8 @@
 struct map {
 	struct map_entry *entries; /* owned */
 	size_t count, cap;
+	size_t used; /* slots that are not free: entries and removed ones */
+	const void *seed; /* of the process */
 };
 
 #define MAP_INIT ((struct map){ 0 })

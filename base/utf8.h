@@ -7,6 +7,11 @@
 
 #include "base/buf.h"
 
+#define UTF8_BAD UINT32_MAX
+
+/* Length of the first character of a text that is not empty, and its code
+ * point; for bad bytes the length of the first bad part, and UTF8_BAD. */
+size_t utf8_step(struct slice text, uint32_t *ret_code_point);
 /* Length of the longest valid prefix; == text.len when all of it is valid. */
 size_t utf8_valid(struct slice text);
 /* Appends text with each maximal bad part as U+FFFD; returns how many. */
