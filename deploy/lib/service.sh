@@ -1,0 +1,150 @@
+# shellcheck shell=bash
+# reeved of the quickstart: its files, its start, its end. Needs say.sh,
+# process.sh, endpoint.sh and the variables of quickstart.
+
+yaml_quote() {
+	local text=${1//\\/\\\\}
+	printf '"%s"' "${text//\"/\\\"}"
+}
+
+# Where its own user cannot come (a checkout below /root), it runs from copies.
+service_install() {
+	local name
+	if [[ $programs == "$root/build" ]]; then
+		return 0
+	fi
+	install -d -m 755 "$programs"
+	for name in reeved reeve-model reeve-tool tests/model-server; do
+		cmp -s "$root/build/$name" "$programs/${name#*/}" && continue
+		install -m 755 "$root/build/$name" "$programs/.new"
+		mv -T "$programs/.new" "$programs/${name#*/}"
+	done
+	rm -rf "$state/etc/examples.new"
+	cp -rL --no-preserve=ownership "$root/deploy/examples" \
+		"$state/etc/examples.new"
+	chmod -R u=rwX,go=rX "$state/etc/examples.new"
+	rm -rf "$examples"
+	mv -T "$state/etc/examples.new" "$examples"
+}
+
+service_models() {
+	cat <<END
+providers:
+  - name: quickstart
+    base_url: $(yaml_quote "$base_url")
+END
+	[[ -z $key_name ]] || printf '    key_env: %s\n' "$key_name"
+	cat <<END
+models:
+  - name: default
+    provider: quickstart
+    model: $(yaml_quote "$model")
+END
+}
+
+service_config() {
+	cat <<END
+run_dir: $(yaml_quote "$run")
+database: $(yaml_quote "$(pg_conninfo reeve reeve_service)")
+END
+	((EUID != 0)) || printf 'user: %s\n' "$service_user"
+	cat <<END
+log: {format: logfmt, level: info}
+workers:
+  - name: model-1
+    program: $(yaml_quote "$programs/reeve-model")
+    config: $(yaml_quote "$state/etc/models.yaml")
+    slots: 200
+END
+	[[ -z $key_name ]] || printf '    env: [%s]\n' "$key_name"
+	cat <<END
+  - name: tool-1
+    program: $(yaml_quote "$programs/reeve-tool")
+    config: $(yaml_quote "$examples/tools/tools.yaml")
+    slots: 4
+END
+	((EUID != 0)) || printf '    user: %s\n' "$box_user"
+}
+
+# Everything that a running service has read: another sum means a restart.
+service_sum() {
+	{
+		sha256sum "$programs"/{reeved,reeve-model,reeve-tool} \
+			"$state"/etc/{reeve,models}.yaml
+		find -L "$examples/tools" -type f -exec sha256sum {} +
+		printf '%s' "${key_name:+${!key_name}}"
+	} | sha256sum
+}
+
+service_answers() {
+	timeout 5 "$root/build/reeve" list --limit 1 </dev/null >/dev/null 2>&1
+}
+
+# wait_until SECONDS PID-FILE COMMAND...: fails when the process is gone.
+wait_until() {
+	local deadline=$((SECONDS + $1)) pid_file=$2
+	shift 2
+	until "$@" 2>/dev/null; do
+		process_alive "$pid_file" >/dev/null && ((SECONDS <= deadline)) ||
+			return 1
+		sleep 0.05
+	done
+}
+
+# Only what it needs of our environment: the key under its name.
+service_exec() {
+	local name key=${key_name:+${!key_name}}
+	for name in $(compgen -e); do
+		unset "$name" 2>/dev/null || true
+	done
+	export PATH=/usr/local/bin:/usr/bin:/bin HOME=$state LANG=C.UTF-8
+	[[ -z $key_name ]] || export "$key_name=$key"
+	cd / && exec setsid "$programs/reeved" --config "$state/etc/reeve.yaml"
+}
+
+service_start() {
+	local log=$state/log/reeved.log start sum
+	service_models >"$state/etc/models.yaml"
+	service_config >"$state/etc/reeve.yaml"
+	sum=$(service_sum)
+	if process_alive "$state/pid/reeved" >/dev/null; then
+		if [[ -e $state/sum && $(<"$state/sum") == "$sum" ]] &&
+			service_answers; then
+			return 0
+		fi
+		say "programs or settings changed: the service is restarted"
+		service_stop
+	fi
+	[[ ! -e $log || $(stat -c %s "$log") -lt 20000000 ]] ||
+		mv "$log" "$log.1"
+	touch "$log"
+	start=$(($(stat -c %s "$log") + 1))
+	service_exec </dev/null >>"$log" 2>&1 9>&- &
+	process_note "$state/pid/reeved" $! || true
+	if ! wait_until 30 "$state/pid/reeved" service_is_ready "$start"; then
+		say "reeved did not start; its log: $log"
+		tail -c "+$start" "$log" | grep -E 'level=(warn|error)' | tail -n 5 |
+			sed 's/^/    /' >&2
+		service_stop
+		exit 1
+	fi
+	printf '%s\n' "$sum" >"$state/sum"
+}
+
+service_is_ready() {
+	tail -c "+$1" "$state/log/reeved.log" | grep -q 'event="\?ready\b'
+}
+
+# An orderly stop ends its workers too; of one that was killed, they are left
+# in its session.
+service_stop() {
+	local session pid file=$state/pid/reeved
+	session=$(cut -d ' ' -f 1 "$file" 2>/dev/null) || return 0
+	process_stop "$file" TERM 30 || process_stop "$file" KILL 5 || true
+	for pid in $(process_session "$session" reeve-model reeve-tool); do
+		process_note "$state/pid/left" "$pid" || continue
+		process_stop "$state/pid/left" TERM 10 ||
+			process_stop "$state/pid/left" KILL 5 || true
+	done
+	rm -f "$file"
+}
