@@ -99,50 +99,32 @@ skip_nested(const char *p, const char *end)
 static const char *
 skip_plain(const char *p, const char *end)
 {
-	while (p < end && *p != ',' && *p != ']' && *p != '}' && *p > ' ')
+	static const bool ends[256] = {
+		['\t'] = true,
+		['\n'] = true,
+		['\r'] = true,
+		[' '] = true,
+		[','] = true,
+		[']'] = true,
+		['}'] = true,
+	};
+
+	while (p < end && !ends[(unsigned char)*p])
 		p++;
 	return p;
 }
 
 /* p at the first byte of a value: behind it. */
 static inline const char *
-read_value(const char *p, const char *end, struct json *ret_value)
+skip_value(const char *p, const char *end)
 {
-	const char *start = p;
 	bool escaped;
 
-	switch (*p) {
-	case '"':
-		ret_value->type = JSON_STRING;
-		p = json_skip_string(p + 1, end, &escaped);
-		break;
-	case '{':
-		ret_value->type = JSON_OBJECT;
-		p = skip_nested(p, end);
-		break;
-	case '[':
-		ret_value->type = JSON_ARRAY;
-		p = skip_nested(p, end);
-		break;
-	case 't':
-		ret_value->type = JSON_TRUE;
-		p = skip_plain(p, end);
-		break;
-	case 'f':
-		ret_value->type = JSON_FALSE;
-		p = skip_plain(p, end);
-		break;
-	case 'n':
-		ret_value->type = JSON_NULL;
-		p = skip_plain(p, end);
-		break;
-	default:
-		ret_value->type = JSON_NUMBER;
-		p = skip_plain(p, end);
-		break;
-	}
-	ret_value->raw = slice_of(start, (size_t)(p - start));
-	return p;
+	if (*p == '"')
+		return json_skip_string(p + 1, end, &escaped);
+	if (*p == '{' || *p == '[')
+		return skip_nested(p, end);
+	return skip_plain(p, end);
 }
 
 struct json_iter
@@ -157,41 +139,44 @@ json_iter(struct json value)
 	};
 }
 
-/* Reads the member that comes next; key_escaped is set in objects only. */
-static inline bool
-next_member(struct json_iter *it, struct json *ret_key, bool *ret_key_escaped,
-    struct json *ret_value)
+/* Where the next member begins, or NULL. */
+static inline const char *
+next_start(const char *p, const char *end)
 {
-	const char *p = json_space(it->p, it->end), *start;
+	p = json_space(p, end);
+	if (p < end && *p == ',')
+		p = json_space(p + 1, end);
+	return p < end ? p : NULL;
+}
 
-	if (p < it->end && *p == ',')
-		p = json_space(p + 1, it->end);
-	if (p >= it->end)
-		return false;
-	if (it->object) {
-		start = p;
-		p = json_skip_string(p + 1, it->end, ret_key_escaped);
-		*ret_key = (struct json){ JSON_STRING,
-			slice_of(start, (size_t)(p - start)) };
-		p = json_space(p, it->end);
-		p = json_space(p + 1, it->end);
-	}
-	it->p = read_value(p, it->end, ret_value);
-	return true;
+/* p behind a name: where its value begins. */
+static inline const char *
+behind_colon(const char *p, const char *end)
+{
+	p = json_space(p, end);
+	return json_space(p + 1, end);
 }
 
 bool
 json_next(struct json_iter *it, struct json *ret_key, struct json *ret_value)
 {
-	struct json key = { 0 }, value;
+	const char *end = it->end, *p = next_start(it->p, end), *start = p;
+	struct json key = { 0 };
 	bool escaped;
 
-	if (!next_member(it, &key, &escaped, &value))
+	if (p == NULL)
 		return false;
+	if (it->object) {
+		p = json_skip_string(p + 1, end, &escaped);
+		key.type = JSON_STRING;
+		key.raw = slice_of(start, (size_t)(p - start));
+		start = p = behind_colon(p, end);
+	}
+	it->p = p = skip_value(p, end);
 	if (ret_key != NULL)
 		*ret_key = key;
 	if (ret_value != NULL)
-		*ret_value = value;
+		*ret_value = json_at(start, p);
 	return true;
 }
 
@@ -215,20 +200,40 @@ decodes_to(struct json value, struct slice text)
 	return same;
 }
 
+/* Is start..end, quotes included, the name? */
+static inline bool
+is_name(const char *start, const char *end, bool escaped, struct slice name)
+{
+	struct slice raw = slice_of(start, (size_t)(end - start));
+
+	if (escaped)
+		return decodes_to((struct json){ JSON_STRING, raw }, name);
+	return raw.len == name.len + 2 &&
+	       memcmp(raw.ptr + 1, name.ptr, name.len) == 0;
+}
+
 struct json
 json_get(struct json object, const char *name)
 {
-	struct json_iter it = json_iter(object);
 	struct slice want = slice_string(name);
-	struct json key = { 0 }, value, found = { 0 };
-	bool escaped = false;
+	struct json found = { 0 };
+	const char *p, *start, *end;
 
 	if (object.type != JSON_OBJECT)
 		return found;
-	while (next_member(&it, &key, &escaped, &value))
-		if (escaped ? decodes_to(key, want)
-			    : slice_eq(inside(key), want))
-			found = value;
+	end = object.raw.ptr + object.raw.len - 1;
+	for (p = next_start(object.raw.ptr + 1, end); p != NULL;
+	     p = next_start(p, end)) {
+		bool escaped, same;
+
+		start = p;
+		p = json_skip_string(p + 1, end, &escaped);
+		same = is_name(start, p, escaped, want);
+		start = behind_colon(p, end);
+		p = skip_value(start, end);
+		if (same)
+			found = json_at(start, p);
+	}
 	return found;
 }
 
@@ -300,11 +305,12 @@ json_string_new(struct json value, size_t max)
 static bool
 read_integer(struct json value, bool *ret_minus, uint64_t *ret)
 {
-	const char *p = value.raw.ptr, *end = p + value.raw.len;
+	const char *p = value.raw.ptr, *end;
 	uint64_t sum = 0;
 
 	if (value.type != JSON_NUMBER)
 		return false;
+	end = p + value.raw.len;
 	*ret_minus = *p == '-';
 	if (*ret_minus)
 		p++;

@@ -130,9 +130,12 @@ int
 json_no_duplicates(struct json value, struct err *err)
 {
 	struct names n = { 0 };
-	const char *p = value.raw.ptr, *end = p + value.raw.len;
+	const char *p = value.raw.ptr, *end;
 	int rc = 0;
 
+	if (value.type == JSON_NONE)
+		return 0;
+	end = p + value.raw.len;
 	while (p < end) {
 		if (*p == '"') {
 			p = read_string(&n, p, end);

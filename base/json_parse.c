@@ -252,27 +252,6 @@ refuse(const struct check *c, struct err *err)
 	    "JSON line %zu column %zu: %s", line, column, c->why);
 }
 
-static enum json_type
-type_of(char c)
-{
-	switch (c) {
-	case '{':
-		return JSON_OBJECT;
-	case '[':
-		return JSON_ARRAY;
-	case '"':
-		return JSON_STRING;
-	case 't':
-		return JSON_TRUE;
-	case 'f':
-		return JSON_FALSE;
-	case 'n':
-		return JSON_NULL;
-	default:
-		return JSON_NUMBER;
-	}
-}
-
 int
 json_parse(struct slice text, struct json *ret_value, unsigned *ret_marks,
     struct err *err)
@@ -294,8 +273,7 @@ json_parse(struct slice text, struct json *ret_value, unsigned *ret_marks,
 	 * so the strings are UTF-8 exactly when the whole text is. */
 	if (utf8_valid(text) != text.len)
 		c.marks |= JSON_MARK_UTF8;
-	ret_value->type = type_of(*first);
-	ret_value->raw = slice_of(first, (size_t)(last - first));
+	*ret_value = json_at(first, last);
 	if (ret_marks != NULL)
 		*ret_marks = c.marks;
 	return 0;

@@ -12,7 +12,8 @@
 static inline const char *
 json_space(const char *p, const char *end)
 {
-	while (p < end && (*p == ' ' || *p == '\n' || *p == '\r' || *p == '\t'))
+	while (p < end && (unsigned char)*p <= ' ' &&
+	       (*p == ' ' || *p == '\n' || *p == '\r' || *p == '\t'))
 		p++;
 	return p;
 }
@@ -47,26 +48,61 @@ json_plain(const char *p, const char *end)
 	return p;
 }
 
+/* The first quote or backslash, or end: enough in a checked string. */
+static inline const char *
+json_quote(const char *p, const char *end)
+{
+	uint64_t word, stop;
+
+	while (end - p >= (ptrdiff_t)sizeof(word)) {
+		memcpy(&word, p, sizeof(word));
+		word = le64toh(word);
+		stop = json_zero_bytes(word ^ UINT64_C(0x2222222222222222)) |
+		       json_zero_bytes(word ^ UINT64_C(0x5c5c5c5c5c5c5c5c));
+		if (stop != 0)
+			return p + __builtin_ctzll(stop) / 8;
+		p += sizeof(word);
+	}
+	while (p < end && *p != '"' && *p != '\\')
+		p++;
+	return p;
+}
+
 /* p stands after the opening quote of a checked string: behind its closing
  * quote. ret_escaped: does it hold a backslash? */
 static inline const char *
 json_skip_string(const char *p, const char *end, bool *ret_escaped)
 {
 	*ret_escaped = false;
-	for (;;) {
-		p = json_plain(p, end);
-		if (p >= end)
-			return end;
+	for (p = json_quote(p, end); p < end; p = json_quote(p, end)) {
 		if (*p == '"')
 			return p + 1;
-		if (*p == '\\') {
-			*ret_escaped = true;
-			if (end - p < 2)
-				return end;
-			p++;
-		}
-		p++;
+		*ret_escaped = true;
+		if (end - p < 2)
+			break;
+		p += 2;
 	}
+	return end;
+}
+
+/* The value whose bytes are first..last. */
+static inline struct json
+json_at(const char *first, const char *last)
+{
+	static const uint8_t types[256] = {
+		['{'] = JSON_OBJECT,
+		['['] = JSON_ARRAY,
+		['"'] = JSON_STRING,
+		['t'] = JSON_TRUE,
+		['f'] = JSON_FALSE,
+		['n'] = JSON_NULL,
+	};
+	enum json_type type = types[(unsigned char)*first];
+
+	return (struct json){
+		.type = type == JSON_NONE ? JSON_NUMBER : type,
+		.raw = slice_of(first, (size_t)(last - first)),
+	};
 }
 
 /* Reads one escape, p at its backslash: behind it, or NULL if it is none.

@@ -1,6 +1,6 @@
 /*
- * Writing JSON: strings, a writer that sets the commas, the scrubbed copy, the
- * indented copy, and the check for duplicate names, which walks like them.
+ * Writing JSON: strings, a writer that sets the commas, the scrubbed copy and
+ * the indented copy.
  * Borrows the buffer it writes to. Never recurses: a checked text is one line
  * of tokens, and what depth needs is a counter or a short stack.
  */
@@ -167,9 +167,12 @@ json_null(struct json_writer *w)
 void
 json_scrub(struct json value, struct buf *out)
 {
-	const char *p = value.raw.ptr, *end = p + value.raw.len;
+	const char *p = value.raw.ptr, *end;
 	uint32_t code;
 
+	if (value.type == JSON_NONE)
+		return;
+	end = p + value.raw.len;
 	while (p < end) {
 		const char *stop = memchr(p, '\\', (size_t)(end - p));
 
@@ -254,10 +257,13 @@ pretty_token(const char *p, const char *end, size_t *depth, struct buf *out)
 void
 json_pretty(struct json value, struct buf *out)
 {
-	const char *p = value.raw.ptr, *end = p + value.raw.len;
+	const char *p = value.raw.ptr, *end;
 	size_t depth = 0;
 	bool escaped;
 
+	if (value.type == JSON_NONE)
+		return;
+	end = p + value.raw.len;
 	while (p < end) {
 		const char *start = p;
 

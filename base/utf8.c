@@ -52,29 +52,62 @@ utf8_step(struct slice text, uint32_t *ret_code_point)
 	return more + 1;
 }
 
+/* Behind all the ASCII at the start. */
+static const char *
+skip_ascii(const char *p, const char *end)
+{
+	uint64_t word;
+
+	while (end - p >= (ptrdiff_t)sizeof(word)) {
+		memcpy(&word, p, sizeof(word));
+		if ((word & HIGH_BITS) != 0)
+			break;
+		p += sizeof(word);
+	}
+	while (p < end && (unsigned char)*p < 0x80)
+		p++;
+	return p;
+}
+
+/* Behind all characters of two and three bytes that the first byte alone
+ * shows to be well formed: most text that is not English. */
+static const char *
+skip_common(const char *p, const char *end)
+{
+	while (end - p >= 3) {
+		unsigned char lead = (unsigned char)*p;
+
+		if (lead >= 0xc2 && lead <= 0xdf && is_continuation(p[1]))
+			p += 2;
+		else if (lead >= 0xe1 && lead <= 0xec &&
+			 is_continuation(p[1]) && is_continuation(p[2]))
+			p += 3;
+		else
+			break;
+	}
+	return p;
+}
+
 size_t
 utf8_valid(struct slice text)
 {
-	uint64_t word;
+	const char *p = text.ptr, *end;
 	uint32_t code;
-	size_t at = 0;
 
-	while (at < text.len) {
-		if (text.len - at >= sizeof(word)) {
-			memcpy(&word, text.ptr + at, sizeof(word));
-			if ((word & HIGH_BITS) == 0) {
-				at += sizeof(word);
-				continue;
-			}
-		}
-		size_t len =
-		    utf8_step(slice_of(text.ptr + at, text.len - at), &code);
+	if (text.len == 0)
+		return 0;
+	end = p + text.len;
+	while (p < end) {
+		p = skip_common(skip_ascii(p, end), end);
+		if (p == end)
+			break;
+		size_t len = utf8_step(slice_of(p, (size_t)(end - p)), &code);
 
 		if (code == UTF8_BAD)
 			break;
-		at += len;
+		p += len;
 	}
-	return at;
+	return (size_t)(p - text.ptr);
 }
 
 size_t
