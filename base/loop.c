@@ -85,6 +85,7 @@ loop_init(struct loop *loop, struct err *err)
 	if (rc != 0)
 		return err_set(
 		    err, ERR_SYSTEM, "event loop: %s", uv_strerror(rc));
+	loop->stopped = false;
 	list_init(&loop->sockets);
 	list_init(&loop->passes);
 	uv_prepare_init(&loop->uv, &loop->prepare);
@@ -100,14 +101,17 @@ loop_init(struct loop *loop, struct err *err)
 void
 loop_run(struct loop *loop)
 {
-	uv_run(&loop->uv, UV_RUN_DEFAULT);
+	while (!loop->stopped)
+		uv_run(&loop->uv, UV_RUN_ONCE);
 	run_passes(loop);
+	loop->stopped = false;
 }
 
 void
 loop_stop(struct loop *loop)
 {
-	uv_stop(&loop->uv);
+	loop->stopped = true;
+	uv_stop(&loop->uv); /* this pass no longer waits */
 }
 
 static void
@@ -124,7 +128,8 @@ loop_release(struct loop *loop)
 	int rc;
 
 	uv_walk(&loop->uv, close_handle, NULL);
-	uv_run(&loop->uv, UV_RUN_DEFAULT);
+	while (uv_run(&loop->uv, UV_RUN_DEFAULT) != 0)
+		continue;
 	rc = uv_loop_close(&loop->uv);
 	if (rc != 0)
 		BUG("event loop still in use: %s", uv_strerror(rc));

@@ -21,6 +21,7 @@ struct loop {
 	uv_idle_t idle; /* active while a socket has messages left */
 	struct list sockets;
 	struct list passes;
+	bool stopped; /* loop_run is to return */
 };
 
 /* A ZeroMQ socket in the loop. `on_ready` reads at most ONE message (all its
@@ -45,7 +46,7 @@ struct loop_pass {
 };
 
 int loop_init(struct loop *loop, struct err *err) CHECKED;
-/* Until loop_stop. */
+/* Until loop_stop; one that came before counts. */
 void loop_run(struct loop *loop);
 void loop_stop(struct loop *loop);
 /* Closes every handle that is left and runs what waits for that (on_closed).
