@@ -22,23 +22,45 @@ unit(model model)
 unit(tool tool)
 unit(cli cli)
 
-# Support programs: tests/support/<name>.c, one file each.
-file(GLOB supports CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/support/*.c)
-foreach(file ${supports})
-  get_filename_component(name ${file} NAME_WE)
-  string(REPLACE "_" "-" name ${name})
-  add_executable(support-${name} ${file})
-  target_link_libraries(support-${name} PRIVATE model supervisor)
-  set_target_properties(support-${name} PROPERTIES
-    RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests OUTPUT_NAME ${name})
-endforeach()
+# What support programs and system tests share.
+file(GLOB support CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/support/lib/*.c)
+if(support)
+  add_library(support STATIC EXCLUDE_FROM_ALL ${support})
+  target_link_libraries(support PUBLIC model supervisor)
+else()
+  add_library(support INTERFACE)
+  target_link_libraries(support INTERFACE model supervisor)
+endif()
+
+# Programs of one file each: tests/support/<name>.c -> build/tests/<name>,
+# tests/system/<name>.c -> build/tests/system/<name>.
+set(programs reeved reeve reeve-model reeve-tool)
+function(test_programs folder output)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${folder}/*.c)
+  foreach(file ${sources})
+    get_filename_component(name ${file} NAME_WE)
+    string(REPLACE "_" "-" name ${name})
+    add_executable(${folder}-${name} ${file})
+    target_link_libraries(${folder}-${name} PRIVATE support PkgConfig::CHECK)
+    set_target_properties(${folder}-${name} PROPERTIES
+      RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${output} OUTPUT_NAME ${name})
+    list(APPEND programs ${folder}-${name})
+  endforeach()
+  set(programs ${programs} PARENT_SCOPE)
+endfunction()
+test_programs(support tests)
+test_programs(system tests/system)
+test_programs(bench tests/bench)
+
+# What deploy/quickstart and system tests need: no unit tests.
+add_custom_target(programs DEPENDS ${programs})
 
 if(REEVE_FUZZ)
   file(GLOB fuzzers CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/fuzz/fuzz_*.c)
   foreach(file ${fuzzers})
     get_filename_component(name ${file} NAME_WE)
     add_executable(${name} ${file})
-    target_link_libraries(${name} PRIVATE model)
+    target_link_libraries(${name} PRIVATE support)
     target_link_options(${name} PRIVATE -fsanitize=fuzzer)
     set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz)
   endforeach()
