@@ -1,8 +1,8 @@
 -- Tables, views and functions of the first version.
 -- reeve_store holds the tables; only the supervisor writes them. reeve holds
--- what applications use: views and functions. Roles come from deploy/roles.sql.
+-- what applications use: views and functions. Roles come from deploy/roles.sql,
+-- schema reeve_store and its table of migrations from the program itself.
 
-create schema reeve_store;
 create schema reeve;
 comment on schema reeve is 'What applications use: views to read, reeve.submit and reeve.cancel to start and stop runs.';
 comment on schema reeve_store is 'Tables of the supervisor. Read them through the views in schema reeve.';

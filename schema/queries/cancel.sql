@@ -1,0 +1,1 @@
+select reeve.cancel($1::uuid, $2::text)

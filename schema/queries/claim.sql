@@ -1,0 +1,16 @@
+-- Takes runs over, if my own row still stands and nobody else took them.
+with c as (
+    select r.id from reeve_store.runs r
+    where r.id = any($2::uuid[]) and r.live
+        and (r.owner is null or r.owner = $1::uuid or not exists (
+            select from reeve_store.supervisors s where s.id = r.owner))
+        and exists (select from reeve_store.supervisors s where s.id = $1::uuid)
+    for update of r skip locked
+)
+update reeve_store.runs r set owner = $1::uuid, claim = r.claim + 1,
+    strikes = r.strikes + 1, needs = null
+from c where r.id = c.id
+returning r.id, r.agent, r.agent_version, r.session, r.priority, r.format,
+    r.state, r.claim, r.step, r.strikes, r.turn, r.active_ms,
+    (extract(epoch from r.wake_at - now()) * 1000)::int8, r.input_tokens,
+    r.output_tokens, r.total_tokens, r.cached_tokens, r.reasoning_tokens

@@ -1,0 +1,238 @@
+/*
+ * A step's rows as the parameters of step.sql, accept.sql and step_fail.sql.
+ * The order here is the order there. Pure.
+ */
+#include "schema/store.h"
+
+#define COLUMN(p, oid, rows, n, call) \
+	do { \
+		db_array(p, oid); \
+		for (size_t i_ = 0; i_ < (n); i_++) { \
+			const __typeof__(*(rows)) *row = &(rows)[i_]; \
+			call; \
+		} \
+		db_array_end(p); \
+	} while (0)
+
+/* The same, for rows that the condition picks. */
+#define COLUMN_IF(p, oid, rows, n, condition, call) \
+	COLUMN(p, oid, rows, n, if (condition) { call; })
+
+static void
+guard(struct db_params *p, const struct step *step, const struct uuid *me)
+{
+	db_uuid(p, &step->run_id);
+	db_uuid(p, me);
+	db_int4(p, (int64_t)step->claim);
+	db_int4(p, (int64_t)step->step);
+}
+
+static void
+usage_or_null(struct db_params *p, bool known, uint64_t value)
+{
+	if (known)
+		db_int8(p, (int64_t)value);
+	else
+		db_null(p);
+}
+
+static void
+run_params(struct db_params *p, const struct run_row *run)
+{
+	db_text(p, slice_string(run->state));
+	db_text(p, run->reason);
+	db_text(p, run->error);
+	db_text(p, run->waits_for);
+	db_text(p, run->needs);
+	db_bool(p, run->park || run->final);
+	if (run->wake)
+		db_int8(p, (int64_t)run->wake_ms);
+	else
+		db_null(p);
+	db_int4(p, run->turn);
+	db_int8(p, (int64_t)run->usage.input);
+	db_int8(p, (int64_t)run->usage.output);
+	db_int8(p, (int64_t)run->usage.total);
+	db_int8(p, (int64_t)run->usage.cached);
+	db_int8(p, (int64_t)run->usage.reasoning);
+	db_int8(p, (int64_t)run->active_ms);
+	db_bool(p, run->final);
+}
+
+static void
+nulls(struct db_params *p, int n)
+{
+	while (n-- > 0)
+		db_null(p);
+}
+
+static void
+turn_end_params(struct db_params *p, const struct turn_end_row *end)
+{
+	const struct usage *u;
+
+	if (end == NULL) {
+		nulls(p, 20);
+		return;
+	}
+	u = &end->usage;
+	db_int4(p, end->turn);
+	db_int4(p, end->attempt);
+	db_text(p, slice_string(end->state));
+	db_text(p, end->response_id);
+	db_text(p, end->request_id);
+	db_text(p, end->status);
+	db_text(p, end->finish);
+	db_text(p, end->error_class);
+	db_text(p, end->error_code);
+	db_text(p, end->error);
+	db_int4(p, (int64_t)end->http_status);
+	db_int8(p, (int64_t)end->wait_ms);
+	usage_or_null(p, u->known, u->input);
+	usage_or_null(p, u->known, u->output);
+	usage_or_null(p, u->known, u->total);
+	usage_or_null(p, u->known, u->cached);
+	usage_or_null(p, u->known, u->reasoning);
+	db_int8(p, (int64_t)end->headers_ms);
+	db_int8(p, (int64_t)end->first_ms);
+	db_int8(p, (int64_t)end->total_ms);
+}
+
+static void
+turn_start_params(struct db_params *p, const struct turn_start_row *start)
+{
+	if (start == NULL) {
+		nulls(p, 7);
+		return;
+	}
+	db_int4(p, start->turn);
+	db_int4(p, start->attempt);
+	db_text(p, start->at.worker);
+	db_uuid(p, &start->at.process);
+	db_int8(p, (int64_t)start->at.session);
+	db_text(p, start->model);
+	db_int8(p, (int64_t)start->queued_ms);
+}
+
+static void
+item_params(struct db_params *p, const struct item_row *items, size_t n)
+{
+	COLUMN(p, DB_INT4, items, n, db_int4(p, row->turn));
+	COLUMN(p, DB_INT2, items, n, db_int2(p, row->category));
+	COLUMN(p, DB_INT4, items, n, db_int4(p, row->idx));
+	COLUMN(p, DB_TEXT, items, n, db_bytes(p, row->type));
+	COLUMN(p, DB_INT2, items, n, db_int2(p, row->marks));
+	COLUMN(p, DB_JSON, items, n, db_bytes(p, row->item));
+}
+
+static void
+process_or_null(struct db_params *p, const struct placement *at)
+{
+	if (at->worker.len == 0)
+		db_null(p);
+	else
+		db_uuid(p, &at->process);
+}
+
+static void
+session_or_null(struct db_params *p, const struct placement *at)
+{
+	if (at->worker.len == 0)
+		db_null(p);
+	else
+		db_int8(p, (int64_t)at->session);
+}
+
+#define NEW(oid, call) \
+	COLUMN_IF(p, oid, calls, n, row->kind == CALL_ROW_NEW, call)
+
+static void
+new_call_params(struct db_params *p, const struct call_row *calls, size_t n)
+{
+	NEW(DB_INT4, db_int4(p, row->turn));
+	NEW(DB_INT4, db_int4(p, row->call));
+	NEW(DB_INT4, db_int4(p, row->item_idx));
+	NEW(DB_TEXT, db_bytes(p, row->call_id));
+	NEW(DB_TEXT, db_bytes(p, row->name));
+	NEW(DB_TEXT, db_text(p, slice_string(row->state)));
+	NEW(DB_BOOL, db_bool(p, row->at.idempotent));
+	NEW(DB_INT4, db_int4(p, row->attempt));
+	NEW(DB_TEXT, db_text(p, row->at.worker));
+	NEW(DB_UUID, process_or_null(p, &row->at));
+	NEW(DB_INT8, session_or_null(p, &row->at));
+	NEW(DB_TEXT, db_text(p, row->outcome));
+}
+
+#define MOVED(oid, call) \
+	COLUMN_IF(p, oid, calls, n, row->kind != CALL_ROW_NEW, call)
+
+static void
+moved_call_params(struct db_params *p, const struct call_row *calls, size_t n)
+{
+	MOVED(DB_INT4, db_int4(p, row->turn));
+	MOVED(DB_INT4, db_int4(p, row->call));
+	MOVED(DB_TEXT, db_text(p, slice_string(row->state)));
+	MOVED(DB_BOOL, db_bool(p, row->at.idempotent));
+	MOVED(DB_INT4, db_int4(p, row->attempt));
+	MOVED(DB_TEXT, db_text(p, row->at.worker));
+	MOVED(DB_UUID, process_or_null(p, &row->at));
+	MOVED(DB_INT8, session_or_null(p, &row->at));
+	MOVED(DB_TEXT, db_text(p, row->outcome));
+	MOVED(DB_TEXT, db_text(p, row->sandbox));
+	MOVED(DB_INT8, db_int8(p, row->code));
+	MOVED(DB_INT8, db_int8(p, (int64_t)row->wall_ms));
+	MOVED(DB_INT8, db_int8(p, (int64_t)row->cpu_ms));
+	MOVED(DB_INT8, db_int8(p, (int64_t)row->rss_kb));
+	MOVED(DB_INT8, db_int8(p, (int64_t)row->stdout_bytes));
+	MOVED(DB_INT8, db_int8(p, (int64_t)row->stderr_bytes));
+	MOVED(DB_INT8, db_int8(p, (int64_t)row->dropped_bytes));
+}
+
+void
+store_step_params(
+    const struct step *step, const struct uuid *me, struct db_params *p)
+{
+	guard(p, step, me);
+	run_params(p, &step->run);
+	turn_end_params(p, step->turn_end);
+	turn_start_params(p, step->turn_start);
+	item_params(p, step->items, step->item_count);
+	new_call_params(p, step->calls, step->call_count);
+	moved_call_params(p, step->calls, step->call_count);
+	COLUMN(p, DB_TEXT, step->inbox, step->inbox_count,
+	    db_bytes(p, row->kind));
+	COLUMN(p, DB_TEXT, step->inbox, step->inbox_count,
+	    db_bytes(p, row->key));
+}
+
+void
+store_accept_params(
+    const struct step *step, const struct uuid *me, struct db_params *p)
+{
+	db_uuid(p, &step->run_id);
+	db_text(p, step->agent);
+	db_int4(p, step->agent_version);
+	db_text(p, step->session);
+	db_int2(p, step->priority);
+	db_text(p, step->metadata);
+	db_text(p, slice_string(step->run.state));
+	db_text(p, step->run.waits_for);
+	db_uuid(p, me);
+	db_int4(p, (int64_t)step->claim);
+	db_int4(p, step->run.turn);
+	turn_start_params(p, step->turn_start);
+	item_params(p, step->items, step->item_count);
+}
+
+void
+store_fail_params(const struct step *step, const struct uuid *me,
+    const struct err *why, struct db_params *p)
+{
+	char text[128];
+
+	guard(p, step, me);
+	snprintf(text, sizeof(text),
+	    "the database refused the data of this step (SQLSTATE %s)",
+	    why->sqlstate);
+	db_text(p, slice_string(text));
+}
