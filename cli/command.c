@@ -1,0 +1,175 @@
+/*
+ * The table of commands, and help made from it. Pure.
+ */
+#include "cli/command.h"
+
+#define TEXT_COLUMN 22 /* where summaries and option texts begin */
+
+static const struct command *const commands[] = {
+	&cmd_run,
+	&cmd_submit,
+	&cmd_show,
+	&cmd_tail,
+	&cmd_list,
+	&cmd_cancel,
+	&cmd_apply,
+	&cmd_workers,
+	&cmd_stats,
+	&cmd_migrate,
+	&cmd_version,
+	&cmd_help,
+};
+
+static const char exit_codes[] =
+    "0 completed, 1 failed (also incomplete or cancelled), 2 wrong usage, "
+    "3 not reached or busy, 4 the run waits or goes on without us";
+
+const struct command *
+command_at(size_t i)
+{
+	return i < COUNT(commands) ? commands[i] : NULL;
+}
+
+const struct command *
+command_find(const char *name)
+{
+	for (size_t i = 0; i < COUNT(commands); i++) {
+		if (strcmp(commands[i]->name, name) == 0)
+			return commands[i];
+	}
+	return NULL;
+}
+
+uint32_t
+command_options(const struct command *command)
+{
+	return command->options | OPT_help |
+	       (command->needs == COMMAND_NEEDS_FRONT ? OPT_socket : 0);
+}
+
+static void
+put_call(const struct command *command, struct buf *out)
+{
+	buf_printf(out, "reeve %s", command->name);
+	if (command->args != NULL)
+		buf_printf(out, " %s", command->args);
+}
+
+static void
+put_option(size_t i, struct buf *out)
+{
+	buf_printf(out, "--%s", option_texts[i].name);
+	if (*option_texts[i].value != '\0')
+		buf_printf(out, " %s", option_texts[i].value);
+}
+
+/* Blanks from a line's start up to TEXT_COLUMN, at least two. */
+static void
+pad(struct buf *out, size_t line_start)
+{
+	do
+		buf_putc(out, ' ');
+	while (!out->failed && out->len - line_start < TEXT_COLUMN);
+}
+
+static void
+put_head(struct buf *out, struct style style, const char *head)
+{
+	print_look(out, style, PRINT_BOLD);
+	buf_puts(out, head);
+	print_look(out, style, PRINT_PLAIN);
+	buf_putc(out, '\n');
+}
+
+void
+command_print_all(struct buf *out, struct style style)
+{
+	put_head(out, style, "usage: reeve COMMAND [WORDS] [--OPTIONS]");
+	buf_putc(out, '\n');
+	for (size_t i = 0; i < COUNT(commands); i++) {
+		size_t start = out->len;
+
+		buf_printf(out, "  %s", commands[i]->name);
+		if (commands[i]->args != NULL)
+			buf_printf(out, " %s", commands[i]->args);
+		pad(out, start);
+		buf_printf(out, "%s\n", commands[i]->summary);
+	}
+	buf_printf(out,
+	    "\nreeve help COMMAND shows options and an example.\n"
+	    "Exit codes: %s.\n",
+	    exit_codes);
+}
+
+void
+command_print(
+    const struct command *command, struct buf *out, struct style style)
+{
+	print_look(out, style, PRINT_BOLD);
+	buf_puts(out, "usage: ");
+	put_call(command, out);
+	print_look(out, style, PRINT_PLAIN);
+	buf_printf(out, "\n%s\n", command->summary);
+	if (command->text != NULL)
+		buf_printf(out, "\n%s\n", command->text);
+	buf_putc(out, '\n');
+	for (size_t i = 0; i < OPTION_COUNT; i++) {
+		size_t start = out->len;
+
+		if (!(command_options(command) >> i & 1))
+			continue;
+		buf_puts(out, "  ");
+		put_option(i, out);
+		pad(out, start);
+		buf_printf(out, "%s\n", option_texts[i].text);
+	}
+	buf_putc(out, '\n');
+	put_head(out, style, "example");
+	print_block(out, slice_string(command->example), "  ", 0, 0);
+}
+
+static void
+put_markdown(const struct command *command, struct buf *out)
+{
+	buf_printf(out, "\n## %s\n\n    ", command->name);
+	put_call(command, out);
+	buf_printf(out, "\n\n%s.\n\n", command->summary);
+	if (command->text != NULL)
+		buf_printf(out, "%s\n\n", command->text);
+	for (size_t i = 0; i < OPTION_COUNT; i++) {
+		if (!(command->options >> i & 1))
+			continue;
+		buf_puts(out, "- `");
+		put_option(i, out);
+		buf_printf(out, "` – %s\n", option_texts[i].text);
+	}
+	if (command->options != 0)
+		buf_putc(out, '\n');
+	buf_puts(out, "Example:\n\n");
+	print_block(out, slice_string(command->example), "    ", 0, 0);
+}
+
+void
+command_print_markdown(struct buf *out)
+{
+	buf_puts(out,
+	    "# The commands of `reeve`\n\n"
+	    "Printed by `reeve help --markdown`; a test compares. `reeve help "
+	    "COMMAND` shows the same in a terminal.\n\n"
+	    "Words and options may stand in any order; `--` ends the options; "
+	    "`--name VALUE` and `--name=VALUE` are the same. Ids are written "
+	    "in full.\n\n"
+	    "The supervisor is found by `--socket PATH`, which every command "
+	    "that talks to it takes, else by the variable `REEVE_SOCKET`, else "
+	    "by the first line of `../var/service` beside the folder of the "
+	    "program (what `deploy/quickstart` writes), else at "
+	    "`/run/reeve/front.sock`.\n\n");
+	buf_printf(out, "Exit codes: %s.\n\n", exit_codes);
+	buf_puts(out,
+	    "Text of models and tools is printed without control characters. "
+	    "Colours show only on a terminal and without `NO_COLOR`. With "
+	    "`--json` every line of stdout is one JSON object; messages about "
+	    "what went wrong are always text on stderr.\n");
+	for (size_t i = 0; i < COUNT(commands); i++)
+		put_markdown(commands[i], out);
+}
