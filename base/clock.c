@@ -22,7 +22,7 @@ read_us(clockid_t id)
 	struct timespec ts;
 
 	if (clock_gettime(id, &ts) == -1)
-		BUG("clock %d: %s", (int)id, strerror(errno));
+		BUG("clock %d: errno %d", (int)id, errno);
 	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
 }
 

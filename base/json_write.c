@@ -1,10 +1,8 @@
 /*
  * Writing JSON: strings, a writer that sets the commas, the scrubbed copy and
- * the indented copy.
- * Borrows the buffer it writes to. Never recurses: a checked text is one line
- * of tokens, and what depth needs is a counter or a short stack.
+ * the indented copy. Borrows the buffer it writes to. Never recurses: a
+ * checked text is one line of tokens, and what depth needs is a counter.
  */
-#include "base/alloc.h"
 #include "base/json_scan.h"
 #include "base/utf8.h"
 

@@ -35,7 +35,7 @@ state_get(void)
 	    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (page == MAP_FAILED ||
 	    madvise(page, sizeof(*state), MADV_WIPEONFORK) == -1)
-		BUG("page for random bytes: %s", strerror(errno));
+		BUG("page for random bytes: errno %d", errno);
 	state = page;
 	return state;
 }
@@ -47,7 +47,7 @@ draw(struct state *s, void *to, size_t len)
 		/* 256 bytes at a time come whole and uninterrupted. */
 		for (size_t at = 0; at < sizeof(s->stock); at += 256)
 			if (getrandom(s->stock + at, 256, 0) != 256)
-				BUG("getrandom: %s", strerror(errno));
+				BUG("getrandom: errno %d", errno);
 		s->left = sizeof(s->stock);
 	}
 	memcpy(to, s->stock + sizeof(s->stock) - s->left, len);
