@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "proto/ipc.h"
+#include "tests/unit/proto/wait.h"
 
 #include <check.h>
 #include <fcntl.h>
@@ -14,14 +15,9 @@
 #include <unistd.h>
 #include <zmq.h>
 
-#define GUARD_MS 3000
-
-static struct loop loop;
 static void *zmq;
 static char dir[64];
 static char endpoint[128];
-static uv_timer_t guard;
-static struct loop_pass pass;
 
 /* What one side has heard. */
 struct side {
@@ -40,35 +36,6 @@ struct side {
 };
 
 static struct side router, dealer;
-
-static bool (*wanted)(void);
-
-static void
-on_guard(uv_timer_t *timer)
-{
-	(void)timer;
-	ck_abort_msg("what the test waits for did not come");
-}
-
-static void
-on_pass(void *arg)
-{
-	(void)arg;
-	if (wanted != NULL && wanted())
-		loop_stop(&loop);
-}
-
-/* Runs the loop until `done` is true. */
-static void
-wait_for(bool (*done)(void))
-{
-	wanted = done;
-	uv_timer_start(&guard, on_guard, GUARD_MS, 0);
-	if (!done())
-		loop_run(&loop);
-	uv_timer_stop(&guard);
-	wanted = NULL;
-}
 
 static void
 on_message(void *arg, const struct peer *peer, const struct msg *msg,
@@ -159,18 +126,13 @@ connect_both(void)
 static void
 set_up(void)
 {
-	struct err err = { 0 };
-
 	memset(&router, 0, sizeof(router));
 	memset(&dealer, 0, sizeof(dealer));
-	strcpy(dir, "/tmp/reeve-link-XXXXXX");
+	snprintf(dir, sizeof(dir), "/tmp/reeve-link-XXXXXX");
 	ck_assert_ptr_nonnull(mkdtemp(dir));
 	snprintf(endpoint, sizeof(endpoint), "ipc://%s/sock", dir);
 	zmq = zmq_ctx_new();
-	ck_assert_int_eq(loop_init(&loop, &err), 0);
-	uv_timer_init(&loop.uv, &guard);
-	pass = (struct loop_pass){ 0 };
-	loop_add_pass(&loop, &pass, on_pass, NULL);
+	wait_set_up();
 }
 
 static void
