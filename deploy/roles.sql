@@ -38,10 +38,18 @@ WHERE NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'reeve_reader') \gexec
 ALTER ROLE reeve_reader NOLOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE
     NOREPLICATION NOBYPASSRLS;
 
+-- May call reeve.submit and reeve.cancel inside its own transactions:
+-- GRANT reeve_client TO the role of an application.
+SELECT 'CREATE ROLE reeve_client NOLOGIN'
+WHERE NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'reeve_client') \gexec
+ALTER ROLE reeve_client NOLOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE
+    NOREPLICATION NOBYPASSRLS;
+
 SELECT format('CREATE DATABASE %I OWNER reeve_owner', :'database')
 WHERE NOT EXISTS (SELECT FROM pg_database WHERE datname = :'database') \gexec
 REVOKE ALL ON DATABASE :"database" FROM PUBLIC;
-GRANT CONNECT ON DATABASE :"database" TO reeve_service, reeve_reader;
+GRANT CONNECT ON DATABASE :"database" TO reeve_service, reeve_reader,
+    reeve_client;
 
 \if :{?reader}
 SELECT format('CREATE ROLE %I LOGIN', :'reader')
