@@ -21,8 +21,10 @@ int config_parse(struct yaml *ret_yaml, const char *name, struct slice text,
  * inside yaml->json, before what err holds. Returns -1. */
 int config_err(const struct yaml *yaml, struct json where, struct err *err);
 
-/* Members of a checked object (any value; missing keys give the fallback).
- * config_str returns a new string (mem_free), NULL only for fallback NULL. */
+/* Members of a checked object (any value); a missing key or another type gives
+ * the fallback, as does a number outside of int64_t. What JSON Schema calls an
+ * integer is one here (1.0, 1e3). config_str returns a new string (mem_free),
+ * NULL only for fallback NULL. */
 char *config_str(struct json object, const char *key, const char *fallback);
 int64_t config_num(struct json object, const char *key, int64_t fallback);
 double config_real(struct json object, const char *key, double fallback);

@@ -4,7 +4,7 @@
  * patternProperties, propertyNames, dependentRequired, dependentSchemas, items,
  * prefixItems, contains, uniqueItems, all min… and max…, multipleOf, pattern
  * (PCRE2 with match limits), anyOf, oneOf, allOf, not, if/then/else, $ref
- * inside the document (#, #/pointer, #anchor), $defs. format is not checked.
+ * inside the document (# and #/pointer), $defs. format is not checked.
  * Unknown keywords are ignored, as the draft says; known ones that would be
  * needed and are not applied here (unevaluated…, $dynamicRef, $ref to other
  * documents, $id below the root) make schema_check_self refuse the schema.
@@ -25,7 +25,7 @@
 int schema_check_self(struct json schema, struct err *err) CHECKED;
 
 /* Does value fit? ERR_INPUT: "/path/key: what is wrong; what is allowed".
- * ret_where (may be NULL) gets, then too, the offending value (the key, if that
+ * ret_where (may be NULL) gets, on both, the offending value (the key, if that
  * is what offends; the object that lacks a key), for line numbers. Work is
  * bounded by SCHEMA_WORK_MAX: ERR_LIMIT past it. Of a schema that
  * schema_check_self refuses, malformed keywords are ignored. */

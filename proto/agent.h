@@ -59,6 +59,10 @@ struct agent {
  * ERR_LIMIT past AGENT_DEFINITION_MAX. */
 int agent_parse(
     struct agent *ret_agent, struct slice json, struct err *err) CHECKED;
+/* The same for a value of a checked text, without the check of characters and
+ * double names. ret_where gets what offends, on ERR_INPUT. */
+int agent_from_json(struct agent *ret_agent, struct json json,
+    struct json *ret_where, struct err *err) CHECKED;
 void agent_release(struct agent *agent);
 
 /* The settings as a JSON object, which borrows from the agent. */
