@@ -5,10 +5,16 @@
 #include "cli/command.h"
 #include "schema/migrate.h"
 
+struct migrate {
+	struct cli *cli; /* borrowed */
+	size_t lines;
+};
+
 static void
 on_line(void *arg, const char *line)
 {
-	struct cli *cli = arg;
+	struct migrate *migrate = arg;
+	struct cli *cli = migrate->cli;
 	struct json_writer j = json_writer(&cli->out);
 
 	if (cli->options.json) {
@@ -20,6 +26,7 @@ on_line(void *arg, const char *line)
 		print_word(&cli->out, slice_string(line), 0);
 	}
 	buf_putc(&cli->out, '\n');
+	migrate->lines++;
 	if (cli_flush(cli, 0) != 0)
 		exit(CLI_FAILED);
 }
@@ -27,6 +34,7 @@ on_line(void *arg, const char *line)
 static int
 run_migrate(struct cli *cli)
 {
+	struct migrate migrate = { .cli = cli };
 	const char *conninfo = cli->options.database;
 	struct err err = { 0 };
 
@@ -38,8 +46,12 @@ run_migrate(struct cli *cli)
 		    "REEVE_DATABASE");
 		return cli_usage(cli, "migrate", &err);
 	}
-	if (migrate_run(conninfo, cli->options.check, on_line, cli, &err) == -1)
+	if (migrate_run(
+		conninfo, cli->options.check, on_line, &migrate, &err) == -1)
 		return cli_fail(cli, &err);
+	if (migrate.lines == 0)
+		on_line(
+		    &migrate, "nothing to do: the schema is this program's");
 	return CLI_COMPLETED;
 }
 

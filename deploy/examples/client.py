@@ -43,7 +43,7 @@ class Client:
         version, message, *fields = msgpack.unpackb(frames[0])
         if version // 256 != VERSION // 256:
             sys.exit("the supervisor speaks another major version")
-        return message, fields, json.loads(frames[1]) if frames[1:] else None
+        return message, fields, json.loads(frames[1]) if any(frames[1:]) else None
 
     def ask(self, message, *fields, body=None):
         """Sends [version, id, request, fields…]; gives the answer's fields."""
@@ -106,17 +106,13 @@ def follow(client, run):
     return 0 if body["state"] == "completed" else 1
 
 
-def main(argv):
-    match argv[1:]:
+if __name__ == "__main__":
+    match sys.argv[1:]:
         case [path, "submit", agent, text]:
             print(uuid.UUID(bytes=Client(path).submit(agent, text)))
         case [path, "follow", run]:
-            return follow(Client(path), uuid.UUID(run).bytes)
+            sys.exit(follow(Client(path), uuid.UUID(run).bytes))
         case [path, "cancel", run]:
             Client(path).cancel(uuid.UUID(run).bytes)
         case _:
             sys.exit(__doc__)
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv))
