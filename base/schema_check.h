@@ -17,7 +17,6 @@
 
 #define SCHEMA_WORK_MAX    (256u << 20) /* units of about a byte read */
 #define SCHEMA_NEST_MAX    512u  /* schemas entered at once, $ref included */
-#define SCHEMA_PATTERN_MAX 4096u /* bytes of one pattern */
 
 /* Is `schema` itself one that this file can apply? ERR_INPUT names the place
  * ("/properties/a/type: …"); also for a $ref that leads back to itself without
