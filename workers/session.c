@@ -57,16 +57,26 @@ session_end(struct session *session, uint64_t now_ms)
 void
 session_connected(struct session *session, uint64_t now_ms)
 {
+	session->connected = true;
 	if (session->open)
 		return;
 	session->hello_at_ms = now_ms;
 	session->hello_pause_ms = HELLO_MS;
 }
 
+void
+session_disconnected(struct session *session, uint64_t now_ms)
+{
+	session->connected = false;
+	if (session->open)
+		session_end(session, now_ms);
+}
+
 bool
 session_hello_is_due(const struct session *session, uint64_t now_ms)
 {
-	return !session->open && now_ms >= session->hello_at_ms;
+	return session->connected && !session->open &&
+	       now_ms >= session->hello_at_ms;
 }
 
 void
@@ -86,13 +96,14 @@ bool
 session_welcome(struct session *session, uint64_t number, uint64_t lease_ms,
     uint64_t now_ms)
 {
-	if (session->open || number != session->number)
+	if (number != session->number || number == session->opened)
 		return false;
 	if (lease_ms > LEASE_WORKER_MS)
 		lease_ms = LEASE_WORKER_MS;
 	if (now_ms - session->hello_sent_ms >= lease_ms)
 		return false;
 	session->open = true;
+	session->opened = number;
 	session->lease_ms = lease_ms;
 	session->echoed_ms = session->hello_sent_ms;
 	session->beat_sent_ms = session->hello_sent_ms;

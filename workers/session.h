@@ -13,6 +13,8 @@
 struct session {
 	uint64_t number; /* of the last hello that was sent; 0 = none */
 	bool open;       /* it was welcomed, and did not end since */
+	bool connected;
+	uint64_t opened; /* number of the last one that was welcomed */
 	uint64_t lease_ms;
 	uint64_t hello_sent_ms;
 	uint64_t hello_at_ms; /* the next one, while not open */
@@ -33,8 +35,10 @@ void session_alive(struct session *session, uint64_t now_ms);
 /* Ends it; a hello is due at once, but not twice within a second. */
 void session_end(struct session *session, uint64_t now_ms);
 
-/* A new connection: a hello is due at once, whatever was waited for. */
+/* A new connection: a hello is due at once, whatever was waited for. Without
+ * connection none is. */
 void session_connected(struct session *session, uint64_t now_ms);
+void session_disconnected(struct session *session, uint64_t now_ms);
 bool session_hello_is_due(const struct session *session, uint64_t now_ms);
 /* A hello with number + 1 was tried. Without answer the next one is due after a
  * growing pause; one that was not sent has used no number. */

@@ -484,10 +484,12 @@ on_connection(void *arg, bool up)
 {
 	struct worker *worker = arg;
 
-	if (up)
+	if (up) {
 		session_connected(&worker->session, clock_ms());
-	else
-		lapse(worker, "the connection broke");
+		return;
+	}
+	lapse(worker, "the connection broke");
+	session_disconnected(&worker->session, clock_ms());
 }
 
 static handler *const handlers[MSG_IDS] = {

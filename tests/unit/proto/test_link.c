@@ -640,11 +640,9 @@ START_TEST(a_path_is_taken_up_to_107_bytes)
 	size_t len = strlen(dir) + 1;
 	char name[256];
 
+	memset(endpoint, 0, sizeof(endpoint));
 	snprintf(endpoint, sizeof(endpoint), "ipc://%s/", dir);
-	while (len < 107 + (size_t)_i) {
-		strcat(endpoint, "s");
-		len++;
-	}
+	memset(endpoint + strlen(endpoint), 's', 107 + (size_t)_i - len);
 	if (_i == 0) {
 		ck_assert_int_eq(open_side(&router, true, 0, &err), 0);
 		snprintf(name, sizeof(name), "%s.lock", endpoint + 6);
@@ -665,7 +663,7 @@ START_TEST(other_endpoints_are_refused)
 {
 	struct err err = { 0 };
 
-	strcpy(endpoint, no_endpoints[_i]);
+	snprintf(endpoint, sizeof(endpoint), "%s", no_endpoints[_i]);
 	ck_assert_int_eq(open_side(&dealer, false, 0, &err), -1);
 	ck_assert_int_eq(err.kind, ERR_INPUT);
 }
@@ -675,7 +673,7 @@ START_TEST(a_missing_directory_is_named)
 {
 	struct err err = { 0 };
 
-	strcpy(endpoint, "ipc:///nonexistent/reeve/sock");
+	snprintf(endpoint, sizeof(endpoint), "ipc:///nonexistent/reeve/sock");
 	ck_assert_int_eq(open_side(&router, true, 0, &err), -1);
 	ck_assert_int_eq(err.kind, ERR_SYSTEM);
 	ck_assert_ptr_nonnull(strstr(err.text, "/nonexistent/reeve/sock"));

@@ -10,8 +10,9 @@
 #include <check.h>
 
 #define WAIT_GUARD_MS 3000
-#define WAIT_PASS_MS  1 /* passes go on without events, for what clocks bring  \
-			 */
+#define WAIT_PASS_MS                                                           \
+	1 /* passes go on without events, for what clocks bring                \
+	   */
 
 static struct loop loop;
 static uv_timer_t wait_guard, wait_ticker;
