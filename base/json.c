@@ -180,13 +180,6 @@ json_next(struct json_iter *it, struct json *ret_key, struct json *ret_value)
 	return true;
 }
 
-/* A string's bytes without its quotes. */
-static struct slice
-inside(struct json value)
-{
-	return slice_of(value.raw.ptr + 1, value.raw.len - 2);
-}
-
 /* Decodes and compares; for strings that are not just their bytes. */
 static bool
 decodes_to(struct json value, struct slice text)
@@ -200,23 +193,33 @@ decodes_to(struct json value, struct slice text)
 	return same;
 }
 
-/* Is start..end, quotes included, the name? */
-static inline bool
-is_name(const char *start, const char *end, bool escaped, struct slice name)
+/* Text that is compared byte by byte with strings that have no escapes. Other
+ * text may be what bad bytes decode to (U+FFFD), or hold bad bytes itself. */
+static bool
+is_ascii(struct slice text)
 {
-	struct slice raw = slice_of(start, (size_t)(end - start));
+	for (size_t i = 0; i < text.len; i++)
+		if ((unsigned char)text.ptr[i] >= 0x80)
+			return false;
+	return true;
+}
 
-	if (escaped)
-		return decodes_to((struct json){ JSON_STRING, raw }, name);
-	return raw.len == name.len + 2 &&
-	       memcmp(raw.ptr + 1, name.ptr, name.len) == 0;
+/* Does value, a string, decode to text? */
+static inline bool
+is_text(struct json value, struct slice text, bool compare_bytes)
+{
+	if (!compare_bytes)
+		return decodes_to(value, text);
+	return value.raw.len == text.len + 2 &&
+	       memcmp(value.raw.ptr + 1, text.ptr, text.len) == 0;
 }
 
 struct json
 json_get(struct json object, const char *name)
 {
 	struct slice want = slice_string(name);
-	struct json found = { 0 };
+	struct json key = { .type = JSON_STRING }, found = { 0 };
+	bool escaped, same, ascii = is_ascii(want);
 	const char *p, *start, *end;
 
 	if (object.type != JSON_OBJECT)
@@ -224,11 +227,10 @@ json_get(struct json object, const char *name)
 	end = object.raw.ptr + object.raw.len - 1;
 	for (p = next_start(object.raw.ptr + 1, end); p != NULL;
 	     p = next_start(p, end)) {
-		bool escaped, same;
-
 		start = p;
 		p = json_skip_string(p + 1, end, &escaped);
-		same = is_name(start, p, escaped, want);
+		key.raw = slice_of(start, (size_t)(p - start));
+		same = is_text(key, want, ascii && !escaped);
 		start = behind_colon(p, end);
 		p = skip_value(start, end);
 		if (same)
@@ -252,12 +254,12 @@ bool
 json_is(struct json value, const char *text)
 {
 	struct slice want = slice_string(text);
+	bool escaped;
 
 	if (value.type != JSON_STRING)
 		return false;
-	if (memchr(value.raw.ptr, '\\', value.raw.len) != NULL)
-		return decodes_to(value, want);
-	return slice_eq(inside(value), want) && utf8_valid(want) == want.len;
+	escaped = memchr(value.raw.ptr, '\\', value.raw.len) != NULL;
+	return is_text(value, want, is_ascii(want) && !escaped);
 }
 
 void
