@@ -50,13 +50,14 @@ is_word_byte(char c)
 	       c == '-' || (unsigned char)c >= 0x80;
 }
 
-/* Latin capitals, those with accents of the first block included. */
+/* Latin capitals, those with accents of the first block included; a times sign
+ * stands among them. */
 static bool
 is_capital(struct slice word)
 {
 	if (word.len > 0 && word.ptr[0] >= 'A' && word.ptr[0] <= 'Z')
 		return true;
-	return word.len > 1 && word.ptr[0] == '\xc3' &&
+	return word.len > 1 && word.ptr[0] == '\xc3' && word.ptr[1] != '\x97' &&
 	       (unsigned char)word.ptr[1] >= 0x80 &&
 	       (unsigned char)word.ptr[1] <= 0x9e;
 }

@@ -15,13 +15,12 @@
 #include "tests/support/lib/builtin_model.h"
 #include "tests/support/lib/http_server.h"
 #include "tests/support/lib/journal.h"
+#include "tests/support/lib/model_play.h"
 #include "tests/support/lib/responses_check.h"
-#include "tests/support/lib/responses_reel.h"
 #include "tests/support/lib/script.h"
 
 #define JSON_TYPE     "application/json"
 #define STREAM_TYPE   "text/event-stream; charset=utf-8"
-#define FIELDS_MAX    (256u * 1024) /* header lines of an answer */
 #define PRINT_MAX     (512u * 1024 * 1024)
 #define REEL_KEPT_MAX (1u << 20)
 #define REASON_MAX    400
@@ -31,8 +30,6 @@ struct stats {
 	uint64_t answered; /* begun to be answered by script or model */
 	uint64_t refused;
 	uint64_t bad_http;
-	uint64_t gone; /* peers that left before the end */
-	uint64_t playing;
 	char last_refusal[REASON_MAX];
 };
 
@@ -43,6 +40,7 @@ struct model_service {
 	bool scripted;
 	struct journal journal;
 	struct stats stats;
+	struct plays plays;
 	struct reel_ids ids;
 	/* Used anew by each request. */
 	struct request request;
@@ -50,161 +48,6 @@ struct model_service {
 	struct reel reel;
 	struct buf fields;
 };
-
-enum play_end {
-	PLAY_WHOLE,
-	PLAY_CUT,
-	PLAY_RESET,
-	PLAY_HOLD,
-};
-
-/* An answer on its way. */
-struct play {
-	struct reel reel;
-	struct buf fields; /* header lines */
-	size_t pos;        /* bytes that were put */
-	size_t mark;       /* the next one */
-	size_t chunk_bytes;
-	int status;
-	enum play_end end;
-	bool begun;
-	bool chunked;
-	bool silent; /* not even a head */
-};
-
-/* ---- playing ---- */
-
-static void
-play_free(struct model_service *service, struct play *play)
-{
-	if (play == NULL)
-		return;
-	reel_release(&play->reel);
-	buf_release(&play->fields);
-	mem_free(play);
-	service->stats.playing--;
-}
-
-static void
-play_put(struct play *play, struct http_conn *conn, size_t to)
-{
-	if (!play->begun)
-		http_begin(conn, play->status, buf_slice(&play->fields));
-	play->begun = true;
-	if (play->pos < to)
-		http_put(conn,
-		    slice_of(play->reel.bytes.ptr + play->pos, to - play->pos),
-		    play->chunk_bytes);
-	play->pos = to;
-}
-
-/* Puts what is left and ends as the answer says. */
-static void
-play_finish(
-    struct model_service *service, struct play *play, struct http_conn *conn)
-{
-	enum play_end end = play->end;
-
-	if (end == PLAY_HOLD) {
-		if (!play->silent)
-			play_put(play, conn, play->reel.bytes.len);
-		(void)!http_flush(conn);
-		return;
-	}
-	http_set_data(conn, NULL);
-	if (play->chunked && !play->silent)
-		play_put(play, conn, play->reel.bytes.len);
-	if (end == PLAY_CUT)
-		http_cut(conn);
-	else if (end == PLAY_RESET)
-		http_reset(conn);
-	else if (play->chunked)
-		http_end(conn);
-	else
-		http_reply(conn, play->status, NULL, buf_slice(&play->fields),
-		    buf_slice(&play->reel.bytes));
-	play_free(service, play);
-}
-
-static void
-play_go(
-    struct model_service *service, struct play *play, struct http_conn *conn)
-{
-	const struct reel *reel = &play->reel;
-
-	if (play->mark == reel->count) {
-		if (play->end != PLAY_HOLD || play->pos < reel->bytes.len ||
-		    !play->begun)
-			play_finish(service, play, conn);
-		return;
-	}
-	if (play->pos < reel->marks[play->mark].offset) {
-		play_put(play, conn, reel->marks[play->mark].offset);
-		if (!http_flush(conn))
-			return;
-	}
-	http_wait(conn, reel->marks[play->mark++].wait_ms);
-}
-
-static void
-on_ready(void *arg, struct http_conn *conn)
-{
-	struct play *play = http_data(conn);
-
-	if (play != NULL)
-		play_go(arg, play, conn);
-}
-
-static void
-on_gone(void *arg, struct http_conn *conn)
-{
-	struct model_service *service = arg;
-
-	service->stats.gone++;
-	play_free(service, http_data(conn));
-	http_set_data(conn, NULL);
-}
-
-static enum play_end
-ending(const struct answer *answer)
-{
-	if (answer->hold != HOLD_NOT)
-		return PLAY_HOLD;
-	if (answer->reset)
-		return PLAY_RESET;
-	return answer->cut == CUT_NOT ? PLAY_WHOLE : PLAY_CUT;
-}
-
-/* Sends the reel: at once, or as a play that takes it over. */
-static void
-send_reel(struct model_service *service, struct http_conn *conn, bool chunked)
-{
-	const struct answer *answer = &service->answer;
-	struct play now = {
-		.reel = service->reel,
-		.fields = service->fields,
-		.chunk_bytes = (size_t)answer->chunk_bytes,
-		.status = answer->status == 0 ? 200 : (int)answer->status,
-		.end = ending(answer),
-	};
-	struct play *play;
-
-	now.chunked = chunked || now.end != PLAY_WHOLE || now.chunk_bytes > 0;
-	now.silent = answer->hold == HOLD_HEAD ||
-		     (answer->reset && answer->cut == CUT_NOT);
-	if (now.end == PLAY_WHOLE && now.reel.count == 0 && now.chunked) {
-		play_put(&now, conn, now.reel.bytes.len);
-		http_end(conn);
-		return;
-	}
-	play = MEM_NEW(struct play);
-	*play = now;
-	service->reel = reel_init();
-	service->fields = BUF_INIT(FIELDS_MAX);
-	service->stats.playing++;
-	http_set_data(conn, play);
-	play_go(service, play, conn);
-}
 
 /* ---- one request ---- */
 
@@ -387,9 +230,10 @@ send_answer(struct model_service *service, struct http_conn *conn)
 		put_fields(service, JSON_TYPE);
 		reel_json(reel, answer, &service->request, &service->ids, now);
 	}
-	send_reel(service, conn, stream);
-	if (service->reel.bytes.cap > REEL_KEPT_MAX)
-		reel_release(&service->reel);
+	play_send(
+	    &service->plays, conn, answer, reel, &service->fields, stream);
+	if (reel->bytes.cap > REEL_KEPT_MAX)
+		reel_release(reel);
 }
 
 static void
@@ -455,8 +299,8 @@ on_stats(struct model_service *service, struct http_conn *conn,
 		{ "answered", stats->answered },
 		{ "refused", stats->refused },
 		{ "bad_http", stats->bad_http },
-		{ "gone", stats->gone },
-		{ "playing", stats->playing },
+		{ "gone", service->plays.gone },
+		{ "playing", service->plays.playing },
 		{ "connections", http_server_accepted(service->http) },
 		{ "open", http_server_open(service->http) },
 		{ "forgotten", service->journal.dropped },
@@ -494,7 +338,8 @@ on_requests(struct model_service *service, struct http_conn *conn,
 static void
 reset(struct model_service *service)
 {
-	service->stats = (struct stats){ .playing = service->stats.playing };
+	service->stats = (struct stats){ 0 };
+	service->plays.gone = 0;
 	journal_reset(&service->journal);
 	script_rewind(&service->script);
 }
@@ -548,6 +393,22 @@ static const struct {
 	{ "POST", "/script", on_script },
 	{ "POST", "/reset", on_reset },
 };
+
+static void
+on_ready(void *arg, struct http_conn *conn)
+{
+	struct model_service *service = arg;
+
+	play_ready(&service->plays, conn);
+}
+
+static void
+on_gone(void *arg, struct http_conn *conn)
+{
+	struct model_service *service = arg;
+
+	play_gone(&service->plays, conn);
+}
 
 static void
 on_request(void *arg, struct http_conn *conn, struct http_request *request)
@@ -620,7 +481,7 @@ model_service_new(struct model_service **ret_service, uv_loop_t *loop,
 	service->config = *config;
 	service->answer = answer_init();
 	service->reel = reel_init();
-	service->fields = BUF_INIT(FIELDS_MAX);
+	service->fields = BUF_INIT(PLAY_FIELDS_MAX);
 	journal_init(&service->journal);
 	if (load_script(service, err) == -1 ||
 	    http_server_new(
