@@ -20,9 +20,13 @@ static const struct command *const commands[] = {
 	&cmd_help,
 };
 
-static const char exit_codes[] =
-    "0 completed, 1 failed (also incomplete or cancelled), 2 wrong usage, "
-    "3 not reached or busy, 4 the run waits or goes on without us";
+static const char *const exit_codes[] = {
+	[CLI_COMPLETED] = "completed, or the command did what it was told",
+	[CLI_FAILED] = "failed; also a run that is incomplete or cancelled",
+	[CLI_USAGE] = "wrong usage",
+	[CLI_UNREACHABLE] = "not reached, or busy: try again",
+	[CLI_WAITING] = "the run waits, or goes on without us",
+};
 
 const struct command *
 command_at(size_t i)
@@ -95,10 +99,10 @@ command_print_all(struct buf *out, struct style style)
 		pad(out, start);
 		buf_printf(out, "%s\n", commands[i]->summary);
 	}
-	buf_printf(out,
-	    "\nreeve help COMMAND shows options and an example.\n"
-	    "Exit codes: %s.\n",
-	    exit_codes);
+	buf_puts(out, "\nreeve help COMMAND shows options and an example.\n\n");
+	put_head(out, style, "exit codes");
+	for (size_t i = 0; i < COUNT(exit_codes); i++)
+		buf_printf(out, "  %zu  %s\n", i, exit_codes[i]);
 }
 
 void
@@ -164,7 +168,10 @@ command_print_markdown(struct buf *out)
 	    "by the first line of `../var/service` beside the folder of the "
 	    "program (what `deploy/quickstart` writes), else at "
 	    "`/run/reeve/front.sock`.\n\n");
-	buf_printf(out, "Exit codes: %s.\n\n", exit_codes);
+	buf_puts(out, "Exit codes:\n\n");
+	for (size_t i = 0; i < COUNT(exit_codes); i++)
+		buf_printf(out, "- %zu – %s\n", i, exit_codes[i]);
+	buf_putc(out, '\n');
 	buf_puts(out,
 	    "Text of models and tools is printed without control characters. "
 	    "Colours show only on a terminal and without `NO_COLOR`. With "

@@ -409,10 +409,10 @@ print_row(const struct table *table, struct style style, const char *text,
 			buf_printf(&row, "%*s", (int)pad, "");
 		text += strlen(text) + 1;
 	}
-	while (row.len > 0 && row.ptr[row.len - 1] == ' ')
-		row.len--;
 	if (style.width > 0)
 		row.len = length_of(&row, style.width);
+	while (row.len > 0 && row.ptr[row.len - 1] == ' ')
+		row.len--;
 	buf_put_slice(out, buf_slice(&row));
 	buf_putc(out, '\n');
 	buf_release(&row);
