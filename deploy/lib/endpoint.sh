@@ -44,22 +44,19 @@ endpoint_hint() {
 
 # The scripted model server: ours, on a loopback port, for this machine only.
 scripted_start() {
-	local pid_file=$state/pid/model-server port_file=$state/port log
+	local pid_file=$state/pid/model-server port_file=$run/model.port log
 	log=$state/log/model-server.log
 	if ! process_alive "$pid_file" >/dev/null || [[ ! -s $port_file ]]; then
-		rm -f "$port_file" "$port_file.new"
-		# Its own file is made for it, so that it needs no folder to write in.
-		install -m 600 "${own_service[@]}" /dev/null "$port_file.new"
-		(cd / && exec setsid "${as_service[@]}" "$programs/model-server" \
-			--port 0 --port-file "$port_file.new") \
+		scripted_stop
+		(cd / && exec setsid "${as_service[@]}" "$model_server" --port 0 \
+			--port-file "$port_file" --no-auth) \
 			</dev/null >>"$log" 2>&1 9>&- &
 		process_note "$pid_file" $! || true
-		wait_until 10 "$pid_file" test -s "$port_file.new" || {
+		wait_until 10 "$pid_file" test -s "$port_file" || {
 			say "the scripted model server did not start; its log: $log"
 			say_log "$log" 5
 			exit 1
 		}
-		mv -T "$port_file.new" "$port_file"
 	fi
 	base_url=http://127.0.0.1:$(<"$port_file")/v1
 	say "no OPENAI_API_KEY or REEVE_BASE_URL is set: the answers come from a" \
@@ -69,5 +66,5 @@ scripted_start() {
 scripted_stop() {
 	process_stop "$state/pid/model-server" TERM 5 ||
 		process_stop "$state/pid/model-server" KILL 5 || true
-	rm -f "$state/port"
+	rm -f "$run/model.port"
 }

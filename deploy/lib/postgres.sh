@@ -68,13 +68,29 @@ pg_put() {
 	changed=yes
 }
 
-# A server that runs in this very folder though its pid file is lost.
+# Does any process work in the cluster's folder, as all of a server's do?
+pg_is_used() {
+	local dir
+	for dir in /proc/[0-9]*; do
+		[[ ! $dir/cwd -ef $state/db ]] || return 0
+	done
+	return 1
+}
+
+# Finds a server whose pid file is lost. If there is none, what a killed one
+# left must go: its number may be another process now, or a zombie that nobody
+# reaps (in containers), and the next server would take that for itself.
 pg_adopt() {
-	local pid
-	[[ ! -e $state/pid/postgres && -r $state/db/postmaster.pid ]] || return 0
-	pid=$(head -n 1 "$state/db/postmaster.pid")
-	[[ $(readlink "/proc/$pid/cwd") == "$state/db" ]] || return 0
-	process_note "$state/pid/postgres" "$pid"
+	local pid file=$state/db/postmaster.pid
+	! process_alive "$state/pid/postgres" >/dev/null || return 0
+	if [[ -r $file ]]; then
+		pid=$(head -n 1 "$file")
+		if [[ /proc/$pid/cwd -ef $state/db ]]; then
+			process_note "$state/pid/postgres" "$pid"
+			return
+		fi
+	fi
+	pg_is_used || rm -f "$file" "$db_run"/.s.PGSQL.5432{,.lock}
 }
 
 pg_start() {
