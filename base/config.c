@@ -22,6 +22,7 @@ make_object(struct yaml *yaml)
 		return;
 	buf_clear(&yaml->json);
 	buf_puts(&yaml->json, "{}");
+	yaml->count = 0;
 	yaml->root = (struct json){ JSON_OBJECT, buf_slice(&yaml->json) };
 }
 

@@ -14,7 +14,6 @@
 const char agent_schema[] =
 "{\"type\":\"object\","
 "\"description\":\"An agent of reeve.\","
-"\"required\":[\"name\",\"model\"],"
 "\"additionalProperties\":false,"
 "\"properties\":{"
  "\"name\":{\"type\":\"string\",\"pattern\":\"^[A-Za-z0-9_.-]{1,64}$\","
@@ -74,7 +73,7 @@ const char agent_schema[] =
  "\"on_unknown_outcome\":{\"enum\":[\"tell\",\"fail\"],\"default\":\"tell\","
   "\"description\":\"Nobody knows whether a call of a tool that is not "
    "idempotent was carried out: tell the model, or fail the run.\"}"
-"}}";
+"},\"required\":[\"name\",\"model\"]}";
 /* clang-format on */
 
 static void
