@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/loop.h"
 #include "workers/tool/box.h"
 #include "workers/tool/root.h"
 #include "workers/tool/slim.h"
@@ -62,6 +63,7 @@ prepare_process(struct spawner *s, struct err *err)
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	setsid();
 	umask(022);
+	loop_raise_limits();
 	sigemptyset(&all);
 	sigaddset(&all, SIGCHLD);
 	s->signals = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
