@@ -337,7 +337,8 @@ failure_classify(struct failure *failure)
 	if (!class_of_code(failure->code, &class) &&
 	    (vague || !class_of_code(failure->type, &class)))
 		class = class_of_status(failure->status);
-	failure->class = class_of_text(failure->message, class);
+	if (!failure->decided)
+		failure->class = class_of_text(failure->message, class);
 	if (failure->code[0] == '\0')
 		memcpy(failure->code, failure->type, sizeof(failure->code));
 	if (failure->wait_ms == 0 && failure->message != NULL)

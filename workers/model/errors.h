@@ -28,7 +28,8 @@ enum retry_advice {
 };
 
 struct failure {
-	enum error_class class;    /* set by failure_classify */
+	enum error_class class; /* set by failure_classify, unless decided */
+	bool decided;           /* the class does not hang on what was said */
 	char code[LIMIT_NAME + 1]; /* as the provider gave it; "" = none */
 	char type[LIMIT_NAME + 1];
 	char param[LIMIT_NAME + 1]; /* the request's key that it speaks of */

@@ -526,6 +526,7 @@ on_object(
 	}
 	if (event.rule == NULL || is_known(r, &event))
 		return;
+	r->events++;
 	apply(r, &event);
 }
 

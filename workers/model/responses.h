@@ -42,6 +42,7 @@ struct responses {
 	char *id, *model;        /* owned; NULL while unknown */
 	struct failure *failure; /* owned; NULL when nothing failed */
 	uint64_t offset;         /* deltas told or left out so far */
+	uint64_t events;         /* that said something */
 };
 
 void responses_init(struct responses *r);
