@@ -82,12 +82,13 @@ static void
 close_object(struct names *n)
 {
 	size_t start = n->starts[--n->depth];
-	struct name *own = n->all + start;
 	size_t count = n->count - start;
+	struct name *own;
 
 	n->count = start;
 	if (count < 2)
 		return;
+	own = n->all + start;
 	qsort(own, count, sizeof(*own), compare);
 	for (size_t i = 1; i < count; i++) {
 		if (n->twice.raw.ptr != NULL &&
