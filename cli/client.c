@@ -226,22 +226,6 @@ on_refused(void *arg, const struct peer *peer, const struct err *err)
 	wait_end(client, -1);
 }
 
-static void
-on_connection(void *arg, bool up)
-{
-	struct client *client = arg;
-	const struct client_listener *listener = client->listener;
-	struct wait *wait = &client->wait;
-
-	if (!up && wait->msg != NULL && wait->sent && !wait->sent_again) {
-		wait->sent = false;
-		wait->sent_again = true;
-		wait->until_ms = clock_ms() + client->answer_ms;
-	}
-	if (listener != NULL && listener->on_connection != NULL)
-		listener->on_connection(listener->arg, up);
-}
-
 /* ---- asking ---- */
 
 int
@@ -292,6 +276,24 @@ on_timer(uv_timer_t *timer)
 			wait->err->code = CLIENT_MAYBE;
 		wait_end(client, -1);
 	}
+}
+
+static void
+on_connection(void *arg, bool up)
+{
+	struct client *client = arg;
+	const struct client_listener *listener = client->listener;
+	struct wait *wait = &client->wait;
+
+	if (!up && wait->msg != NULL && wait->sent && !wait->sent_again) {
+		wait->sent = false;
+		wait->sent_again = true;
+		wait->until_ms = clock_ms() + client->answer_ms;
+	}
+	if (up && wait->msg != NULL)
+		on_timer(&client->timer);
+	if (listener != NULL && listener->on_connection != NULL)
+		listener->on_connection(listener->arg, up);
 }
 
 int

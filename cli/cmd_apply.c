@@ -87,7 +87,7 @@ const struct command cmd_apply = {
 	.summary = "Store agents from YAML files",
 	.text =
 	    "DIR: every *.yaml and *.yml in it. All are checked before one is "
-	    "stored. A changed\nagent gets a new version; runs that were "
+	    "stored. A changed agent gets a new version; runs that were "
 	    "accepted keep theirs.",
 	.example = "reeve apply deploy/examples/agents",
 	.needs = COMMAND_NEEDS_FRONT,

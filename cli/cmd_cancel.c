@@ -40,7 +40,7 @@ const struct command cmd_cancel = {
 	.options = OPT_reason | OPT_json,
 	.summary = "End a run as cancelled",
 	.text = "The request is stored before it is answered. A model turn in "
-		"flight is cut, a\nrunning tool is stopped.",
+		"flight is cut, a running tool is stopped.",
 	.example = "reeve cancel 0190a8b2-5d7c-7e11-8f3a-0242ac120002 --reason "
 		   "\"not needed\"",
 	.needs = COMMAND_NEEDS_FRONT,

@@ -109,7 +109,7 @@ const struct command cmd_list = {
 	.summary = "List runs, newest first",
 	.text =
 	    "The last column is the output, the error, or what the run waits "
-	    "for. States:\nqueued, running, waiting_approval, completed, "
+	    "for. States: queued, running, waiting_approval, completed, "
 	    "incomplete, failed, cancelled.",
 	.example = "reeve list --state failed --limit 5",
 	.needs = COMMAND_NEEDS_FRONT,

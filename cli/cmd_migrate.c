@@ -61,7 +61,7 @@ const struct command cmd_migrate = {
 	.summary = "Bring the database to this program's schema",
 	.text =
 	    "Each migration runs in a transaction of its own, one process at a "
-	    "time. Running\nit again changes nothing. The role must own the "
+	    "time. Running it again changes nothing. The role must own the "
 	    "schema.",
 	.example =
 	    "reeve migrate --database \"host=/run/postgresql dbname=reeve\"",

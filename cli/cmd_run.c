@@ -153,8 +153,8 @@ const struct command cmd_run = {
 	.summary = "Start a run and follow it to its end",
 	.text =
 	    "INPUT is a text; - reads it from standard input. Text shows as it "
-	    "streams,\ntool calls (→) and their results (←) as they happen. "
-	    "Ctrl-C stops watching,\nnever the run, and says how to go on.",
+	    "streams, tool calls (→) and their results (←) as they happen. "
+	    "Ctrl-C stops watching, never the run, and says how to go on.",
 	.example =
 	    "reeve run assistant \"What is the weather in Oslo?\"\n"
 	    "git diff | reeve run reviewer - --output --metadata repo=reeve",

@@ -38,7 +38,7 @@ const struct command cmd_show = {
 	.summary = "Show a run: its state, turns, calls and texts",
 	.text =
 	    "A run that has not ended says what it waits for. Long texts are "
-	    "cut; --json has\nall of it. Ends with 0 when the run was found, "
+	    "cut; --json has all of it. Ends with 0 when the run was found, "
 	    "whatever its state.",
 	.example = "reeve show 0190a8b2-5d7c-7e11-8f3a-0242ac120002",
 	.needs = COMMAND_NEEDS_FRONT,

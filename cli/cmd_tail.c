@@ -24,7 +24,7 @@ const struct command cmd_tail = {
 	.summary = "Follow a run: what happened, then what happens",
 	.text =
 	    "Works while the run runs and long after its end. --from takes the "
-	    "seq of an\nevent (it stands in --json output) and begins behind "
+	    "seq of an event (it stands in --json output) and begins behind "
 	    "it.",
 	.example = "reeve tail 0190a8b2-5d7c-7e11-8f3a-0242ac120002",
 	.needs = COMMAND_NEEDS_FRONT,

@@ -4,6 +4,7 @@
 #include "cli/command.h"
 
 #define TEXT_COLUMN 22 /* where summaries and option texts begin */
+#define WIDTH       76
 
 static const struct command *const commands[] = {
 	&cmd_run,
@@ -76,6 +77,31 @@ pad(struct buf *out, size_t line_start)
 	while (!out->failed && out->len - line_start < TEXT_COLUMN);
 }
 
+/* A paragraph in lines of at most WIDTH characters. */
+static void
+put_wrapped(struct buf *out, const char *text)
+{
+	size_t column = 0;
+
+	while (*text != '\0') {
+		size_t bytes = strcspn(text, " "), width = 0;
+
+		for (size_t i = 0; i < bytes; i++)
+			width += (text[i] & 0xc0) != 0x80;
+		if (column > 0 && column + 1 + width > WIDTH) {
+			buf_putc(out, '\n');
+			column = 0;
+		} else if (column > 0) {
+			buf_putc(out, ' ');
+			column++;
+		}
+		buf_put(out, text, bytes);
+		column += width;
+		text += bytes + strspn(text + bytes, " ");
+	}
+	buf_putc(out, '\n');
+}
+
 static void
 put_head(struct buf *out, struct style style, const char *head)
 {
@@ -114,8 +140,10 @@ command_print(
 	put_call(command, out);
 	print_look(out, style, PRINT_PLAIN);
 	buf_printf(out, "\n%s\n", command->summary);
-	if (command->text != NULL)
-		buf_printf(out, "\n%s\n", command->text);
+	if (command->text != NULL) {
+		buf_putc(out, '\n');
+		put_wrapped(out, command->text);
+	}
 	buf_putc(out, '\n');
 	for (size_t i = 0; i < OPTION_COUNT; i++) {
 		size_t start = out->len;

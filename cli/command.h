@@ -19,7 +19,7 @@ struct command {
 	size_t least_args, most_args;
 	uint32_t options;    /* OPT_*; --socket and --help come by themselves */
 	const char *summary; /* one line */
-	const char *text;    /* some lines more, or NULL */
+	const char *text;    /* a paragraph more, or NULL */
 	const char *example; /* command lines as they can be typed */
 	enum command_needs needs;
 	int (*run)(struct cli *cli); /* returns enum cli_exit */

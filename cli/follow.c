@@ -152,15 +152,6 @@ on_answer(void *arg, const struct msg *msg, struct json body)
 }
 
 static void
-on_connection(void *arg, bool up)
-{
-	struct follow *f = arg;
-
-	if (!f->stopped && !up)
-		lost(f, clock_ms());
-}
-
-static void
 send_watch(struct follow *f, uint64_t now)
 {
 	struct err err = { 0 };
@@ -177,6 +168,19 @@ send_watch(struct follow *f, uint64_t now)
 		f->asked_ms = now;
 	else
 		lost(f, now);
+}
+
+static void
+on_connection(void *arg, bool up)
+{
+	struct follow *f = arg;
+
+	if (f->stopped)
+		return;
+	if (!up)
+		lost(f, clock_ms());
+	else if (f->asked_ms == NEVER && f->lost_ms != NEVER)
+		send_watch(f, clock_ms());
 }
 
 /* Asks what the run waits for; a lost question is asked again later. */

@@ -9,15 +9,35 @@ static struct front front;
 static struct client *client;
 
 static void
-setup(void)
+setup_with(uint32_t connect_ms, uint32_t answer_ms)
 {
-	struct client_config config = { .connect_ms = 300, .answer_ms = 300 };
+	struct client_config config = { .connect_ms = connect_ms,
+		.answer_ms = answer_ms };
 	struct err err = { 0 };
 
 	front = (struct front){ 0 };
 	front_place(&front);
 	config.path = front.path;
 	ck_assert_msg(client_new(&client, &config, &err) == 0, "%s", err.text);
+}
+
+static void
+setup(void)
+{
+	setup_with(5000, 5000);
+}
+
+/* Where nobody is reached, or nobody answers. */
+static void
+setup_absent(void)
+{
+	setup_with(200, 200);
+}
+
+static void
+setup_silent(void)
+{
+	setup_with(5000, 200);
 }
 
 static void
@@ -395,9 +415,11 @@ main(void)
 {
 	Suite *suite = suite_create("cli/client");
 	TCase *answer = tcase_create("answers"),
-	      *lost = tcase_create("silence");
+	      *broken = tcase_create("breaks");
 	TCase *event = tcase_create("events"), *place = tcase_create("places");
-	TCase *all[] = { answer, lost, event, place };
+	TCase *absent = tcase_create("absence");
+	TCase *silent = tcase_create("silence");
+	TCase *patient[] = { answer, broken, event, place };
 	SRunner *runner = srunner_create(suite);
 	int failed;
 
@@ -408,20 +430,24 @@ main(void)
 	    answer, gives_a_refusal_with_its_kind_and_text, 0, COUNT(kinds));
 	tcase_add_test(answer, takes_a_refusal_without_number_as_its_own);
 	tcase_add_test(answer, gives_no_body_when_the_answer_is_not_json);
-	tcase_add_test(lost, says_that_there_is_no_socket);
-	tcase_add_test(lost, says_that_nobody_listens_on_the_socket);
-	tcase_add_test(lost, says_that_the_supervisor_is_silent);
+	tcase_add_test(absent, says_that_there_is_no_socket);
+	tcase_add_test(absent, says_that_nobody_listens_on_the_socket);
+	tcase_add_test(silent, says_that_the_supervisor_is_silent);
 	tcase_add_test(
-	    lost, asks_again_when_the_connection_broke_before_the_answer);
+	    broken, asks_again_when_the_connection_broke_before_the_answer);
 	tcase_add_test(lost, says_that_the_fate_of_a_broken_request_is_unknown);
 	tcase_add_test(event, hands_events_on_while_it_waits_for_an_answer);
 	tcase_add_test(
 	    place, finds_the_socket_by_option_then_variable_then_default);
 	tcase_add_test(place, refuses_a_path_that_no_socket_can_have);
-	for (size_t i = 0; i < COUNT(all); i++) {
-		tcase_add_checked_fixture(all[i], setup, teardown);
-		suite_add_tcase(suite, all[i]);
+	for (size_t i = 0; i < COUNT(patient); i++) {
+		tcase_add_checked_fixture(patient[i], setup, teardown);
+		suite_add_tcase(suite, patient[i]);
 	}
+	tcase_add_checked_fixture(absent, setup_absent, teardown);
+	suite_add_tcase(suite, absent);
+	tcase_add_checked_fixture(silent, setup_silent, teardown);
+	suite_add_tcase(suite, silent);
 	srunner_run_all(runner, CK_NORMAL);
 	failed = srunner_ntests_failed(runner);
 	srunner_free(runner);
