@@ -114,10 +114,10 @@ is_digit(char c)
 static bool
 is_sum_byte(char c)
 {
-	return is_digit(c) || (c != '\0' && strchr(" .+-*/()", c) != NULL);
+	return is_digit(c) || (c != '\0' && strchr(" .+-*/%()", c) != NULL);
 }
 
-/* Writes signs that people use for times and divided by as * and /. */
+/* Writes signs that people use as the calculator knows them. */
 static void
 plain_signs(struct slice text, struct buf *out)
 {
@@ -131,6 +131,8 @@ plain_signs(struct slice text, struct buf *out)
 		} else if (left > 1 && memcmp(p, "\xc3\xb7", 2) == 0) {
 			buf_putc(out, '/');
 			i++;
+		} else if (*p == '^') {
+			buf_puts(out, "**");
 		} else if (*p == 'x' && i > 0 && left > 1 &&
 			   (is_digit(p[-1]) || p[-1] == ' ') &&
 			   (is_digit(p[1]) || p[1] == ' ')) {
@@ -179,7 +181,7 @@ is_sum(struct slice sum)
 			if (number && sign)
 				return true;
 			number = true;
-		} else if (strchr("+-*/", c) != NULL) {
+		} else if (strchr("+-*/%", c) != NULL) {
 			sign = number;
 		}
 	}

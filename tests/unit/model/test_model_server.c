@@ -80,6 +80,8 @@ static const struct {
 	{ "compute 2+2.", NULL, "2+2" },
 	{ "(what is (1 + 2) / 3)", NULL, "(1 + 2) / 3" },
 	{ "3 x 4 please", NULL, "3 * 4" },
+	{ "2^10 % 7?", NULL, "2**10 % 7" },
+	{ "20% of what", NULL, NULL },
 	{ "6 \xc3\x97 7 \xc3\xb7 2", NULL, "6 * 7 / 2" },
 	{ "in 2024 or -5", NULL, NULL },
 	{ "Weather in Oslo, and 12.5*4?", "Oslo", "12.5*4" },
