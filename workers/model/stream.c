@@ -106,7 +106,8 @@ stream_cancel(struct stream *stream)
 
 static void on_timer(uv_timer_t *timer);
 
-/* Deadlines move away with each byte; the timer follows when it fires. */
+/* For the deadline that is next now. Bytes only move it away: then the timer
+ * follows when it fires. */
 static void
 set_timer(struct stream *stream)
 {
@@ -149,6 +150,7 @@ on_connected(void *arg)
 	struct stream *stream = arg;
 
 	stream->times.connected_ms = clock_ms();
+	set_timer(stream);
 }
 
 static void
@@ -180,6 +182,7 @@ on_headers(void *arg, unsigned status)
 		stream->times.connected_ms = now;
 	stream->times.headers_ms = stream->times.byte_ms =
 	    stream->times.progress_ms = now;
+	set_timer(stream);
 }
 
 static void

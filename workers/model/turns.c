@@ -30,7 +30,7 @@ log_end(const struct attempt *attempt, const struct msg *msg)
 	const struct msg_turn_failed *failed = &msg->turn_failed;
 
 	if (msg->id == MSG_turn_done)
-		log_info("turn done", log_uuid("run", &attempt->run),
+		log_debug("turn done", log_uuid("run", &attempt->run),
 		    log_num("turn", (int64_t)attempt->turn),
 		    log_num("attempt", (int64_t)attempt->attempt),
 		    log_slice("finish", msg->turn_done.finish),
