@@ -1,6 +1,7 @@
 /*
- * What every file of reeve may use: attributes and small macros. Knows no domain
- * word and owns nothing. Banned calls are listed and checked in tests/lint.
+ * What every file of reeve may use: attributes and small macros. Knows no
+ * domain word and owns nothing. Banned calls are listed and checked in
+ * tests/lint.
  */
 #ifndef BASE_BASE_H
 #define BASE_BASE_H
@@ -14,12 +15,12 @@
 #include <string.h>
 
 #define COUNT(array)   (sizeof(array) / sizeof((array)[0]))
-#define CHECKED	       __attribute__((warn_unused_result))
+#define CHECKED        __attribute__((warn_unused_result))
 #define PRINTF(fmt, n) __attribute__((format(printf, fmt, n)))
 #define NORETURN       __attribute__((noreturn))
 
 /* The struct that holds `member`, from a pointer to that member. */
-#define CONTAINER_OF(ptr, type, member) \
+#define CONTAINER_OF(ptr, type, member)                                        \
 	((type *)(void *)((char *)(ptr)-offsetof(type, member)))
 
 /* A broken invariant: says where, writes no core with secrets, aborts.

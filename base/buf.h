@@ -10,7 +10,7 @@
 #include "base/slice.h"
 
 struct buf {
-	char *ptr;  /* owned; NULL while nothing was appended */
+	char *ptr; /* owned; NULL while nothing was appended */
 	size_t len;
 	size_t cap;
 	size_t max; /* in bytes; 0 = nothing fits */

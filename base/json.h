@@ -23,14 +23,14 @@ enum json_type {
 /* A value inside a checked text. Borrows the text. */
 struct json {
 	enum json_type type;
-	struct slice raw; /* without surrounding white space; strings with quotes */
+	struct slice raw; /* strings with their quotes */
 };
 
 enum json_mark {
-	JSON_MARK_NUL = 1,	 /* a U+0000 */
+	JSON_MARK_NUL = 1,       /* a U+0000 */
 	JSON_MARK_SURROGATE = 2, /* half a surrogate pair */
-	JSON_MARK_UTF8 = 4,	 /* bytes that are not UTF-8 */
-	JSON_MARK_DUPLICATE = 8, /* never set by json_parse; see json_no_duplicates */
+	JSON_MARK_UTF8 = 4,      /* bytes that are not UTF-8 */
+	JSON_MARK_DUPLICATE = 8, /* never by json_parse: json_no_duplicates */
 };
 
 #define JSON_DEPTH_MAX 128
@@ -50,12 +50,14 @@ struct json_iter {
 	bool object;
 };
 struct json_iter json_iter(struct json value);
-bool json_next(struct json_iter *it, struct json *ret_key, struct json *ret_value);
+bool json_next(
+    struct json_iter *it, struct json *ret_key, struct json *ret_value);
 
 /* Member by name (the last one of that name, as most readers do), or JSON_NONE;
  * JSON_NONE too when `object` is no object. */
 struct json json_get(struct json object, const char *name);
-size_t json_count(struct json value); /* members of an array or object, else 0 */
+/* Members of an array or object, else 0. */
+size_t json_count(struct json value);
 
 /* Is it a string that decodes to exactly `text`? */
 bool json_is(struct json value, const char *text);
@@ -68,12 +70,14 @@ char *json_string_new(struct json value, size_t max);
 /* Integers by their digits: false for fractions, exponents, out of range. */
 bool json_i64(struct json value, int64_t *ret);
 bool json_u64(struct json value, uint64_t *ret);
+/* The nearest double; false past its range. */
 bool json_double(struct json value, double *ret);
 /* JSON_TRUE -> true; everything else -> false. */
 bool json_true(struct json value);
 
 /* Copies a checked text with U+0000, lone surrogates and bad UTF-8 as U+FFFD
- * and everything else byte for byte. */
+ * and everything else byte for byte. The copy may be longer: bad bytes become
+ * three each. */
 void json_scrub(struct json value, struct buf *out);
 
 /* ERR_INPUT naming the first name that stands twice in one object, anywhere. */
@@ -90,19 +94,21 @@ void json_put_string(struct buf *out, struct slice text);
  *	json_open(&w, '{'); json_key(&w, "id"); json_str(&w, s); json_close(&w);
  */
 struct json_writer {
-	struct buf *out; /* borrowed */
+	struct buf *out;  /* borrowed */
 	uint64_t objects; /* bit per depth */
 	unsigned depth;
 	bool comma;
 };
 struct json_writer json_writer(struct buf *out);
-void json_open(struct json_writer *w, char bracket); /* '{' or '[', depth <= 60 */
+/* '{' or '['; BUG past a depth of 60. */
+void json_open(struct json_writer *w, char bracket);
 void json_close(struct json_writer *w);
 void json_key(struct json_writer *w, const char *name);
 void json_key_slice(struct json_writer *w, struct slice name);
 void json_str(struct json_writer *w, struct slice text);
 void json_text(struct json_writer *w, const char *text); /* NULL writes null */
-void json_raw(struct json_writer *w, struct slice json); /* must be JSON; empty writes null */
+/* Must be JSON; empty writes null. */
+void json_raw(struct json_writer *w, struct slice json);
 void json_num(struct json_writer *w, int64_t num);
 void json_unum(struct json_writer *w, uint64_t num);
 void json_bool(struct json_writer *w, bool value);

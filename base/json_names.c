@@ -4,8 +4,6 @@
  * object's names are sorted when it closes, so that no text costs more than
  * n log n. Owns that stack for the call.
  */
-#include <stdlib.h>
-
 #include "base/alloc.h"
 #include "base/json_scan.h"
 

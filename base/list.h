@@ -55,13 +55,14 @@ list_remove(struct list *link)
 	link->next = link->prev = NULL;
 }
 
-#define LIST_FIRST(head, type, member) \
+#define LIST_FIRST(head, type, member)                                         \
 	(list_is_empty(head) ? NULL : CONTAINER_OF((head)->next, type, member))
 
 /* `next` holds the following link, so that `item` may be removed inside. */
-#define LIST_EACH(item, next_link, head, type, member) \
-	for (struct list *link_ = (head)->next, *next_link = link_->next; \
-	    link_ != (head) && ((item) = CONTAINER_OF(link_, type, member), 1); \
-	    link_ = next_link, next_link = link_->next)
+#define LIST_EACH(item, next_link, head, type, member)                         \
+	for (struct list *link_ = (head)->next, *next_link = link_->next;      \
+	     link_ != (head) &&                                                \
+	     ((item) = CONTAINER_OF(link_, type, member), 1);                  \
+	     link_ = next_link, next_link = link_->next)
 
 #endif

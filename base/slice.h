@@ -32,7 +32,8 @@ slice_string(const char *text)
 static inline bool
 slice_eq(struct slice a, struct slice b)
 {
-	return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
+	return a.len == b.len &&
+	       (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
 }
 
 static inline bool

@@ -14,7 +14,8 @@ struct uuid {
 
 #define UUID_TEXT 37 /* 36 characters and NUL */
 
-struct uuid uuid_v7(void); /* time from clock_wall_ms; never goes back in one process */
+/* Time from clock_wall_ms; never goes back in one process. */
+struct uuid uuid_v7(void);
 struct uuid uuid_v4(void);
 bool uuid_is_zero(const struct uuid *uuid);
 bool uuid_eq(const struct uuid *a, const struct uuid *b);
@@ -23,7 +24,8 @@ uint64_t uuid_ms(const struct uuid *uuid);
 /* Writes 36 lower-case characters and NUL; returns `text`. */
 const char *uuid_text(const struct uuid *uuid, char text[UUID_TEXT]);
 /* Accepts the 36-character form in either case. */
-int uuid_parse(struct slice text, struct uuid *ret_uuid, struct err *err) CHECKED;
+int uuid_parse(
+    struct slice text, struct uuid *ret_uuid, struct err *err) CHECKED;
 
 static inline struct slice
 uuid_slice(const struct uuid *uuid)
