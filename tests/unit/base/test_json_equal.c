@@ -2,27 +2,9 @@
  * base/json_equal.c: equal values, their hashes, counted work. Texts are
  * written with ' for ".
  */
-#include <check.h>
-
-#include "base/alloc.h"
 #include "base/json_equal.h"
 
-static struct json
-parse(const char *text, char **ret_text)
-{
-	struct json value;
-	struct err err = { 0 };
-
-	*ret_text = mem_string(text);
-	for (char *p = *ret_text; *p != '\0'; p++) {
-		if (*p == '\'')
-			*p = '"';
-	}
-	ck_assert_msg(
-	    json_parse(slice_string(*ret_text), &value, NULL, &err) == 0,
-	    "%s: %s", text, err.text);
-	return value;
-}
+#include "tests/unit/base/json_text.h"
 
 static const struct {
 	const char *a, *b;
