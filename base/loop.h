@@ -55,8 +55,8 @@ void loop_release(struct loop *loop);
 
 int loop_add_socket(struct loop *loop, struct loop_socket *s, void *socket,
     bool (*on_ready)(void *arg), void *arg, struct err *err) CHECKED;
-/* No on_ready from here on. `on_closed` (may be NULL) comes later, from the loop
- * or from loop_release: then the struct and the socket may be freed. */
+/* No on_ready from here on. `on_closed` (may be NULL) comes later, from the
+ * loop or from loop_release: then the struct and the socket may be freed. */
 void loop_remove_socket(struct loop_socket *s, void (*on_closed)(void *arg));
 void loop_add_pass(struct loop *loop, struct loop_pass *pass,
     void (*on_pass)(void *arg), void *arg);

@@ -36,21 +36,21 @@ typedef void link_handler(void *arg, const struct peer *peer,
 /* A frame that could not be read, or a message that this side must not get:
  * the sender may be told, nobody else is disturbed. peer is NULL on a DEALER,
  * and when the sender's id is longer than a struct peer holds. */
-typedef void link_refused(void *arg, const struct peer *peer,
-    const struct err *err);
+typedef void link_refused(
+    void *arg, const struct peer *peer, const struct err *err);
 
 /* A DEALER's connection stands (up) or broke: what was sent may be lost. */
 typedef void link_connection(void *arg, bool up);
 
 struct link_config {
-	void *zmq;	      /* context, borrowed */
-	struct loop *loop;    /* borrowed */
-	const char *endpoint; /* ipc://PATH */
-	bool bind;	      /* bind a ROUTER, else connect a DEALER */
-	enum msg_from accepts; /* who sends to us: others' messages are refused */
-	int queue;	      /* high-water mark in messages, a fuse; 0 = 100000 */
+	void *zmq;             /* context, borrowed */
+	struct loop *loop;     /* borrowed */
+	const char *endpoint;  /* ipc://PATH */
+	bool bind;             /* bind a ROUTER, else connect a DEALER */
+	enum msg_from accepts; /* who sends to us; the rest is refused */
+	int queue; /* high-water mark in messages, a fuse; 0 = 100000 */
 	link_handler *on_message;
-	link_refused *on_refused; /* may be NULL */
+	link_refused *on_refused;       /* may be NULL */
 	link_connection *on_connection; /* DEALER only; may be NULL */
 	void *arg;
 };
@@ -66,11 +66,11 @@ int link_new(struct link **ret_link, const struct link_config *config,
  * ROUTER's file goes at once, its lock with the socket. */
 struct link *link_free(struct link *link, int linger_ms);
 
-/* Sends one message; peer NULL on a DEALER. The body is copied; it must be empty
- * where the catalogue has none. ERR_PEER: the peer is unknown or cannot take
- * more now. ERR_LIMIT, ERR_INPUT: a field or the body passes its limit. */
-int link_send(struct link *link, const struct peer *peer,
-    const struct msg *msg, struct slice body, struct err *err) CHECKED;
+/* Sends one message; peer NULL on a DEALER. The body is copied; it must be
+ * empty where the catalogue has none. ERR_PEER: the peer is unknown or cannot
+ * take more now. ERR_LIMIT, ERR_INPUT: a field or the body passes its limit. */
+int link_send(struct link *link, const struct peer *peer, const struct msg *msg,
+    struct slice body, struct err *err) CHECKED;
 /* The same without a copy: takes the buffer's memory (also on failure), which
  * is freed when ZeroMQ has sent it. */
 int link_send_take(struct link *link, const struct peer *peer,

@@ -64,10 +64,18 @@ check_str(const struct catalogue_message *message, const struct field *field,
 
 /* ---- encoding ---- */
 
+/* msgpack-c writes a few bytes at a time: most fit where the last ones went. */
 static int
-put(void *out, const char *ptr, size_t len)
+put(void *data, const char *ptr, size_t len)
 {
-	buf_put(out, ptr, len);
+	struct buf *out = data;
+
+	if (len > out->cap - out->len) {
+		buf_put(out, ptr, len);
+		return 0;
+	}
+	memcpy(out->ptr + out->len, ptr, len);
+	out->len += len;
 	return 0;
 }
 
@@ -101,7 +109,8 @@ encode_field(const struct catalogue_message *message, const struct field *field,
 		if (check_str(message, field, value, err) == -1)
 			return -1;
 		msgpack_pack_str(packer, value.len);
-		msgpack_pack_str_body(packer, value.ptr, value.len);
+		if (value.len > 0)
+			msgpack_pack_str_body(packer, value.ptr, value.len);
 		return 0;
 	}
 	case FIELD_UUID:

@@ -23,19 +23,20 @@ struct attempt {
 };
 
 struct worker_config {
-	struct loop *loop;	/* borrowed */
-	void *zmq;		/* borrowed */
-	const char *endpoint;	/* of the supervisor's work socket; borrowed */
-	const char *kind;	/* "model" or "tool" */
-	const char *name;	/* stable name */
-	const char *sandbox;	/* level, or NULL */
-	uint32_t slots;		/* starts held at once, finished ones included */
-	uint32_t orphan_ms;	/* exit after this long without a supervisor; 0 = never */
+	struct loop *loop;    /* borrowed */
+	void *zmq;            /* borrowed */
+	const char *endpoint; /* of the supervisor's work socket; borrowed */
+	const char *kind;     /* "model" or "tool" */
+	const char *name;     /* stable name */
+	const char *sandbox;  /* level, or NULL */
+	uint32_t slots;       /* starts held at once, finished ones included */
+	uint32_t orphan_ms;   /* exit after this long without a supervisor; 0 =
+				 never */
 
 	/* Appends the members "labels", "models", "tools" to the hello body. */
 	void (*describe)(void *arg, struct json_writer *w);
-	/* A start: MSG_turn_start or MSG_tool_start; body borrowed. Must lead to
-	 * exactly one worker_done or worker_refuse, now or later. */
+	/* A start: MSG_turn_start or MSG_tool_start; body borrowed. Must lead
+	 * to exactly one worker_done or worker_refuse, now or later. */
 	void (*start)(void *arg, const struct attempt *attempt,
 	    const struct msg *msg, struct slice body);
 	/* Stop it soon; its end is still told by worker_done. */
@@ -58,11 +59,11 @@ struct worker *worker_free(struct worker *worker);
 void worker_done(struct worker *worker, const struct attempt *attempt,
     const struct msg *msg, struct buf *body);
 /* The attempt never began. */
-void worker_refuse(struct worker *worker, const struct attempt *attempt,
-    const char *reason);
+void worker_refuse(
+    struct worker *worker, const struct attempt *attempt, const char *reason);
 /* MSG_turn_delta or MSG_turn_snapshot; dropped without a session. */
-void worker_delta(struct worker *worker, const struct msg *msg,
-    struct slice body);
+void worker_delta(
+    struct worker *worker, const struct msg *msg, struct slice body);
 /* SIGTERM: take nothing new, finish what runs, then `drained`. */
 void worker_drain(struct worker *worker);
 bool worker_is_connected(const struct worker *worker);

@@ -19,20 +19,20 @@ static uv_timer_t wait_guard, wait_ticker;
 static struct loop_pass wait_pass;
 static bool (*wait_done)(void);
 
-static void
+static inline void
 on_wait_guard(uv_timer_t *timer)
 {
 	(void)timer;
 	ck_abort_msg("what the test waits for did not come");
 }
 
-static void
+static inline void
 on_wait_tick(uv_timer_t *timer)
 {
 	(void)timer;
 }
 
-static void
+static inline void
 on_wait_pass(void *arg)
 {
 	(void)arg;
@@ -40,7 +40,7 @@ on_wait_pass(void *arg)
 		loop_stop(&loop);
 }
 
-static void
+static inline void
 wait_for(bool (*done)(void))
 {
 	wait_done = done;
@@ -53,7 +53,7 @@ wait_for(bool (*done)(void))
 	wait_done = NULL;
 }
 
-static void
+static inline void
 wait_set_up(void)
 {
 	struct err err = { 0 };
