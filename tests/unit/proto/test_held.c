@@ -2,7 +2,7 @@
  * workers/held.c and the end of a worker: results outlive sessions, nothing is
  * lost by a drain (rules W2 to W4 of the commit protocol).
  */
-#include "tests/unit/proto/worker_sides.h"
+#include "tests/unit/proto/worker_side.h"
 
 /* ---- W4: results ---- */
 

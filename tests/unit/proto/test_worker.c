@@ -2,7 +2,7 @@
  * workers/worker.c: sessions, starts, cancels and watches. Expected behaviour
  * is written from the commit protocol (rules W1, W4 and W6).
  */
-#include "tests/unit/proto/worker_sides.h"
+#include "tests/unit/proto/worker_side.h"
 
 /* ---- W1: sessions ---- */
 
