@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 
-#define ARENA_FIRST 1024u
+#define ARENA_FIRST   1024u
 #define ARENA_LARGEST (64u * 1024)
 
 struct arena_chunk {
@@ -35,8 +35,8 @@ chunk_add(struct arena *arena, size_t least)
 void *
 arena_new(struct arena *arena, size_t size)
 {
-	size_t need = (size + sizeof(max_align_t) - 1) &
-	    ~(sizeof(max_align_t) - 1);
+	size_t need =
+	    (size + sizeof(max_align_t) - 1) & ~(sizeof(max_align_t) - 1);
 	struct arena_chunk *chunk = arena->chunk;
 	void *ptr;
 

@@ -18,7 +18,8 @@ struct slice arena_copy(struct arena *arena, struct slice text);
 const char *arena_string(struct arena *arena, struct slice text);
 void arena_release(struct arena *arena);
 
-#define ARENA_NEW(arena, type)	    ((type *)arena_new(arena, sizeof(type)))
-#define ARENA_ARRAY(arena, n, type) ((type *)arena_new(arena, (n) * sizeof(type)))
+#define ARENA_NEW(arena, type) ((type *)arena_new(arena, sizeof(type)))
+#define ARENA_ARRAY(arena, n, type)                                            \
+	((type *)arena_new(arena, (n) * sizeof(type)))
 
 #endif

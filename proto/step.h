@@ -14,7 +14,8 @@ enum item_category {
 	ITEM_INPUT = 0,
 	ITEM_RESPONSE = 1,
 	ITEM_FUNCTION_OUTPUT = 2,
-	ITEM_UNKNOWN_TOOL = 8, /* outputs for calls of tools that are not there */
+	ITEM_UNKNOWN_TOOL =
+	    8, /* outputs for calls of tools that are not there */
 };
 
 /* Tokens, as the provider counts: cached is part of input, reasoning of
@@ -26,19 +27,19 @@ struct usage {
 
 /* Where an attempt was sent. Filled when credit was reserved. */
 struct placement {
-	struct slice worker;   /* its name; borrowed from the fleet or an arena */
-	struct uuid process;   /* process start of the worker */
-	uint64_t session;      /* its session at that time */
-	bool idempotent;       /* tools: may run again */
+	struct slice worker; /* its name; borrowed from the fleet or an arena */
+	struct uuid process; /* process start of the worker */
+	uint64_t session;    /* its session at that time */
+	bool idempotent;     /* tools: may run again */
 };
 
 struct item_row {
 	uint32_t turn;
 	enum item_category category;
 	uint32_t idx;
-	unsigned marks;	    /* enum json_mark that were scrubbed */
-	struct slice type;  /* borrowed */
-	struct slice item;  /* JSON text, borrowed from the run */
+	unsigned marks;    /* enum json_mark that were scrubbed */
+	struct slice type; /* borrowed */
+	struct slice item; /* JSON text, borrowed from the run */
 };
 
 struct turn_start_row {
@@ -88,8 +89,8 @@ struct inbox_key {
 struct run_row {
 	const char *state;
 	struct slice reason, error, waits_for, needs; /* empty = null */
-	bool park;	  /* owner becomes null */
-	bool wake;	  /* wake_at = now + wake_ms, else null */
+	bool park;                                    /* owner becomes null */
+	bool wake; /* wake_at = now + wake_ms, else null */
 	uint64_t wake_ms;
 	bool final;
 	uint32_t turn;
@@ -111,7 +112,7 @@ struct step {
 	uint32_t agent_version;
 	int priority;
 
-	struct turn_end_row *turn_end;	   /* at most one */
+	struct turn_end_row *turn_end;     /* at most one */
 	struct turn_start_row *turn_start; /* at most one */
 	struct item_row *items;
 	size_t item_count, item_cap;

@@ -10,8 +10,8 @@
 #include "schema/embedded.h"
 
 #define DB_PAUSE_FIRST_MS 50u
-#define DB_PAUSE_MAX_MS	  1000u
-#define DB_CONNECT_MS	  5000u
+#define DB_PAUSE_MAX_MS   1000u
+#define DB_CONNECT_MS     5000u
 
 struct entry {
 	struct list link;
@@ -25,7 +25,7 @@ struct entry {
 
 struct db {
 	struct db_config config;
-	PGconn *conn; /* owned */
+	PGconn *conn;    /* owned */
 	uv_poll_t *poll; /* owned; frees itself when closed */
 	int fd;
 	uv_timer_t *timer; /* reconnect or connect timeout */
@@ -80,8 +80,7 @@ static void
 result_err(const PGresult *result, struct err *err)
 {
 	const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
-	const char *text =
-	    PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+	const char *text = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
 	const char *hint = PQresultErrorField(result, PG_DIAG_MESSAGE_HINT);
 
 	err_set(err, db_error_kind(state), "%s%s%s", text == NULL ? "" : text,
@@ -163,8 +162,8 @@ lost(struct db *db, const struct err *err)
 {
 	go_down(db, err);
 	uv_timer_start(db->timer, on_reconnect, db->pause_ms, 0);
-	db->pause_ms = db->pause_ms * 2 > DB_PAUSE_MAX_MS ? DB_PAUSE_MAX_MS :
-							    db->pause_ms * 2;
+	db->pause_ms = db->pause_ms * 2 > DB_PAUSE_MAX_MS ? DB_PAUSE_MAX_MS
+							  : db->pause_ms * 2;
 }
 
 static void
@@ -229,9 +228,9 @@ db_send(struct db *db, enum db_query query, const struct db_params *params,
 		return;
 	}
 	for (int i = 0; i < params->count; i++) {
-		values[i] = params->nulls[i] ? NULL :
-					       params->bytes.ptr +
-			params->offsets[i];
+		values[i] = params->nulls[i]
+				? NULL
+				: params->bytes.ptr + params->offsets[i];
 		formats[i] = 1;
 	}
 	e = entry_add(db, false);
@@ -324,7 +323,7 @@ read_results(struct db *db)
 		return;
 	db->reading = true;
 	while (db->conn != NULL && !list_is_empty(&db->sent) &&
-	    !PQisBusy(db->conn)) {
+	       !PQisBusy(db->conn)) {
 		PGresult *result = PQgetResult(db->conn);
 
 		/* Two in a row: nothing more has come. */
@@ -362,8 +361,7 @@ on_socket(uv_poll_t *poll, int status, int events)
 /* ---- connecting ---- */
 
 static void
-prepared(void *arg, const PGresult *result, bool aborted,
-    const struct err *err)
+prepared(void *arg, const PGresult *result, bool aborted, const struct err *err)
 {
 	struct db *db = arg;
 	struct err copy = *(err != NULL ? err : &(struct err){ 0 });
@@ -545,7 +543,8 @@ db_reset(struct db *db)
 
 	if (db->conn == NULL)
 		return;
-	err_set(&err, ERR_DB_ENV, "database: connection closed to open it anew");
+	err_set(
+	    &err, ERR_DB_ENV, "database: connection closed to open it anew");
 	lost(db, &err);
 }
 

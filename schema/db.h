@@ -13,13 +13,7 @@
 #include "base/loop.h"
 #include "base/uuid.h"
 
-enum db_use {
-	DB_BATCH,
-	DB_BEAT,
-	DB_SIDE,
-	DB_READ,
-	DB_USES
-};
+enum db_use { DB_BATCH, DB_BEAT, DB_SIDE, DB_READ, DB_USES };
 
 enum db_query {
 #define QUERY(name, connection) QUERY_##name,
@@ -41,7 +35,8 @@ struct db_params {
 };
 
 #define DB_PARAMS_BYTES (256u * 1024 * 1024)
-#define DB_PARAMS_INIT	((struct db_params){ .bytes = { .max = DB_PARAMS_BYTES } })
+#define DB_PARAMS_INIT                                                         \
+	((struct db_params){ .bytes = { .max = DB_PARAMS_BYTES } })
 
 enum db_oid {
 	DB_BOOL = 16,
@@ -61,8 +56,9 @@ void db_int8(struct db_params *p, int64_t value);
 void db_bool(struct db_params *p, bool value);
 void db_uuid(struct db_params *p, const struct uuid *uuid);
 void db_bytes(struct db_params *p, struct slice bytes); /* text, json, bytea */
-void db_text(struct db_params *p, struct slice text);	/* empty = null */
-/* db_array(p, OID), then each element with the calls above, then db_array_end. */
+void db_text(struct db_params *p, struct slice text);   /* empty = null */
+/* db_array(p, OID), then each element with the calls above, then db_array_end.
+ */
 void db_array(struct db_params *p, enum db_oid oid);
 void db_array_end(struct db_params *p);
 void db_params_clear(struct db_params *p);
@@ -73,16 +69,16 @@ struct db; /* defined in db.c */
 /* result is NULL exactly when err is set (kind from SQLSTATE, ERR_DB_ENV when
  * the connection was lost). "aborted" tells a statement that did not run
  * because an earlier one of its transaction failed. */
-typedef void db_result(void *arg, const PGresult *result, bool aborted,
-    const struct err *err);
+typedef void db_result(
+    void *arg, const PGresult *result, bool aborted, const struct err *err);
 /* err NULL: the transaction is committed if none of its statements failed. err
  * with a SQLSTATE: the commit itself failed. Without one: the connection was
  * lost and nobody knows. */
 typedef void db_synced(void *arg, const struct err *err);
 
 struct db_config {
-	struct loop *loop;	/* borrowed */
-	const char *conninfo;	/* borrowed */
+	struct loop *loop;       /* borrowed */
+	const char *conninfo;    /* borrowed */
 	const char *application; /* application_name; borrowed */
 	enum db_use use;
 	void (*on_up)(void *arg);
@@ -109,7 +105,8 @@ void db_reset(struct db *db);
 bool db_is_null(const PGresult *r, int row, int column);
 int64_t db_get_int(const PGresult *r, int row, int column); /* int2 int4 int8 */
 bool db_get_bool(const PGresult *r, int row, int column);
-struct slice db_get(const PGresult *r, int row, int column); /* text, json, bytea */
+struct slice db_get(
+    const PGresult *r, int row, int column); /* text, json, bytea */
 struct uuid db_get_uuid(const PGresult *r, int row, int column);
 
 /* The kind of error that a SQLSTATE stands for; NULL or "" is ERR_DB_ENV. */

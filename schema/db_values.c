@@ -149,8 +149,8 @@ db_is_null(const PGresult *r, int row, int column)
 struct slice
 db_get(const PGresult *r, int row, int column)
 {
-	return slice_of(PQgetvalue(r, row, column),
-	    (size_t)PQgetlength(r, row, column));
+	return slice_of(
+	    PQgetvalue(r, row, column), (size_t)PQgetlength(r, row, column));
 }
 
 int64_t

@@ -25,12 +25,11 @@ static int
 failed(struct migrate *m, PGresult *result, const char *what, struct err *err)
 {
 	const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
-	const char *text =
-	    PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+	const char *text = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
 
 	err_set(err,
-	    PQstatus(m->conn) == CONNECTION_BAD ? ERR_DB_ENV :
-						  db_error_kind(state),
+	    PQstatus(m->conn) == CONNECTION_BAD ? ERR_DB_ENV
+						: db_error_kind(state),
 	    "%s: %s", what, text == NULL ? PQerrorMessage(m->conn) : text);
 	PQclear(result);
 	return -1;
@@ -50,8 +49,7 @@ run(struct migrate *m, const char *sql, const char *what, struct err *err)
 
 /* One value of one row as text into ret (empty when there is no row). */
 static int
-ask(struct migrate *m, const char *sql, char *ret, size_t size,
-    struct err *err)
+ask(struct migrate *m, const char *sql, char *ret, size_t size, struct err *err)
 {
 	PGresult *result = PQexec(m->conn, sql);
 
@@ -146,8 +144,8 @@ is_applied(struct migrate *m, const struct migration *mig, struct err *err)
 static int
 apply(struct migrate *m, const struct migration *mig, struct err *err)
 {
-	bool plain = strncmp(mig->sql, NO_TRANSACTION,
-			 strlen(NO_TRANSACTION)) == 0;
+	bool plain =
+	    strncmp(mig->sql, NO_TRANSACTION, strlen(NO_TRANSACTION)) == 0;
 	char hex[CHECKSUM_HEX], sql[512];
 
 	checksum(mig->sql, hex);
@@ -155,9 +153,8 @@ apply(struct migrate *m, const struct migration *mig, struct err *err)
 	    "insert into reeve_store.migrations (version, name, checksum) "
 	    "values (%d, '%s', '%s')",
 	    mig->version, mig->name, hex);
-	if (!plain &&
-	    run(m, "begin; set local lock_timeout = '5s'", mig->name, err) ==
-		-1)
+	if (!plain && run(m, "begin; set local lock_timeout = '5s'", mig->name,
+			  err) == -1)
 		return -1;
 	if (run(m, mig->sql, mig->name, err) == -1 ||
 	    run(m, sql, mig->name, err) == -1 ||

@@ -15,7 +15,7 @@
  * version, changed checksum, missing role), ERR_BUSY (somebody else migrates
  * for more than a minute). */
 int migrate_run(const char *conninfo, bool check_only,
-    void (*say)(void *arg, const char *line), void *arg, struct err *err)
-    CHECKED;
+    void (*say)(void *arg, const char *line), void *arg,
+    struct err *err) CHECKED;
 
 #endif

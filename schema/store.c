@@ -14,7 +14,7 @@
 enum batch_state {
 	BATCH_IDLE,
 	BATCH_SENT,
-	BATCH_UNKNOWN,	/* connection lost before the commit was seen */
+	BATCH_UNKNOWN,  /* connection lost before the commit was seen */
 	BATCH_SETTLING, /* connected again: asking what became of it */
 };
 
@@ -23,13 +23,13 @@ struct store {
 	struct db *db[DB_USES]; /* owned */
 	char application[DB_USES][80];
 
-	struct list waiting;  /* entries, in order of arrival */
+	struct list waiting; /* entries, in order of arrival */
 	struct store_entry *batch[STORE_BATCH_RUNS];
 	size_t batch_count;
-	size_t given;	      /* results seen of the batch in flight */
-	size_t failed_at;     /* first failing entry, or SIZE_MAX */
+	size_t given;     /* results seen of the batch in flight */
+	size_t failed_at; /* first failing entry, or SIZE_MAX */
 	enum batch_state state;
-	size_t limit;	      /* runs of the next batch */
+	size_t limit; /* runs of the next batch */
 	unsigned env_failures, schema_failures;
 	uint64_t pause_until_ms;
 	uv_timer_t *retry; /* wakes the loop when a pause ends */
@@ -79,8 +79,7 @@ static void
 put_back(struct store *store, struct store_entry *batch[], size_t count)
 {
 	for (size_t i = count; i > 0; i--)
-		list_insert_before(
-		    store->waiting.next, &batch[i - 1]->link);
+		list_insert_before(store->waiting.next, &batch[i - 1]->link);
 }
 
 static void
@@ -164,8 +163,8 @@ batch_failed(struct store *store)
 		break;
 	case ERR_DB_SCHEMA:
 		put_back(store, batch, count);
-		log_error("statements do not fit the schema",
-		    log_err(&bad->err));
+		log_error(
+		    "statements do not fit the schema", log_err(&bad->err));
 		if (++store->schema_failures > 1)
 			store->config.on_fatal(store->config.arg, &bad->err);
 		else
@@ -217,8 +216,8 @@ batch_committed(struct store *store)
 	take_batch(store, batch, &count);
 	store->stats.batches++;
 	store->env_failures = store->schema_failures = 0;
-	store->limit = store->limit * 2 > STORE_BATCH_RUNS ? STORE_BATCH_RUNS :
-							     store->limit * 2;
+	store->limit = store->limit * 2 > STORE_BATCH_RUNS ? STORE_BATCH_RUNS
+							   : store->limit * 2;
 	for (size_t i = 0; i < count; i++) {
 		struct store_entry *e = batch[i];
 
@@ -243,8 +242,8 @@ on_batch_synced(void *arg, const struct err *err)
 	}
 	if (err != NULL && store->failed_at == SIZE_MAX) {
 		/* The commit itself failed: somebody among half of them. */
-		store->limit = store->batch_count > 1 ? store->batch_count / 2 :
-							1;
+		store->limit =
+		    store->batch_count > 1 ? store->batch_count / 2 : 1;
 		store->failed_at = 0;
 		store->batch[0]->err = *err;
 		if (store->batch_count > 1)
@@ -296,7 +295,7 @@ gather(struct store *store)
 	uint64_t now = clock_ms();
 	size_t bytes = 0;
 
-	LIST_EACH(e, next, &store->waiting, struct store_entry, link) {
+	LIST_EACH (e, next, &store->waiting, struct store_entry, link) {
 		if (e->not_before_ms > now)
 			continue;
 		if (store->batch_count > 0 &&
@@ -320,8 +319,8 @@ store_flush(struct store *store)
 	gather(store);
 	if (store->batch_count == 0)
 		return;
-	qsort(store->batch, store->batch_count, sizeof(store->batch[0]),
-	    by_run);
+	qsort(
+	    store->batch, store->batch_count, sizeof(store->batch[0]), by_run);
 	store->given = 0;
 	store->failed_at = SIZE_MAX;
 	store->state = BATCH_SENT;
@@ -350,8 +349,8 @@ on_timeline(
 	if (err != NULL)
 		return;
 	timeline = db_get(result, 0, 0);
-	store->rewound = store->timeline[0] != '\0' &&
-	    !slice_is(timeline, store->timeline);
+	store->rewound =
+	    store->timeline[0] != '\0' && !slice_is(timeline, store->timeline);
 	snprintf(store->timeline, sizeof(store->timeline), "%.*s",
 	    SLICE_ARGS(timeline));
 }
@@ -418,8 +417,8 @@ rewind_all(struct store *store)
 	take_batch(store, batch, &count);
 	put_back(store, batch, count);
 	while (!list_is_empty(&store->waiting)) {
-		struct store_entry *e = LIST_FIRST(
-		    &store->waiting, struct store_entry, link);
+		struct store_entry *e =
+		    LIST_FIRST(&store->waiting, struct store_entry, link);
 
 		list_remove(&e->link);
 		answer(store, e, STORE_GONE);
@@ -437,7 +436,8 @@ on_settled(
 
 	(void)aborted;
 	if (err != NULL)
-		return; /* the connection went again: its on_up comes back here */
+		return; /* the connection went again: its on_up comes back here
+			 */
 	take_batch(store, batch, &count);
 	log_info("unknown commit settled", log_num("runs", (int64_t)count));
 	for (size_t i = count; i > 0; i--)
@@ -567,7 +567,7 @@ bool
 store_may_release(const struct store *store)
 {
 	return store->beat_acked_ms != 0 &&
-	    clock_ms() - store->beat_acked_ms < LEASE_SELF_MS;
+	       clock_ms() - store->beat_acked_ms < LEASE_SELF_MS;
 }
 
 static void
@@ -589,8 +589,7 @@ on_registered(void *arg, const struct err *err)
 }
 
 static void
-on_added(
-    void *arg, const PGresult *result, bool aborted, const struct err *err)
+on_added(void *arg, const PGresult *result, bool aborted, const struct err *err)
 {
 	struct store *store = arg;
 

@@ -9,15 +9,17 @@
 #include "proto/step.h"
 #include "schema/db.h"
 
-#define STORE_BATCH_RUNS  256u
-#define STORE_BATCH_BYTES (4u * 1024 * 1024)
-#define STORE_RETRY_MS	  10u /* doubles to STORE_RETRY_MAX_MS */
+#define STORE_BATCH_RUNS   256u
+#define STORE_BATCH_BYTES  (4u * 1024 * 1024)
+#define STORE_RETRY_MS     10u /* doubles to STORE_RETRY_MAX_MS */
 #define STORE_RETRY_MAX_MS 1000u
 
 enum store_answer {
 	STORE_COMMITTED, /* release its effects */
-	STORE_GONE,	 /* the run is not ours or has ended: drop memory and effects */
-	STORE_BAD,	 /* its data was refused; the run was failed, or not accepted */
+	STORE_GONE, /* the run is not ours or has ended: drop memory and effects
+		     */
+	STORE_BAD,  /* its data was refused; the run was failed, or not accepted
+		     */
 };
 
 /* One step on its way. Embedded by whoever waits for the answer. */
@@ -27,18 +29,18 @@ struct store_entry {
 	uint64_t not_before_ms;
 	unsigned tries;
 	bool alone, failing; /* set aside; being failed */
-	int count;	     /* what its statement returned */
+	int count;           /* what its statement returned */
 	struct err err;
 };
 
 struct store_config {
-	struct loop *loop;	   /* borrowed, as all below */
+	struct loop *loop; /* borrowed, as all below */
 	const char *conninfo;
-	struct uuid supervisor;	   /* this process start */
-	const char *name;	   /* of the instance: the same after a restart */
+	struct uuid supervisor; /* this process start */
+	const char *name;       /* of the instance: the same after a restart */
 	const char *host;
-	void (*on_answer)(void *arg, struct store_entry *entry,
-	    enum store_answer answer);
+	void (*on_answer)(
+	    void *arg, struct store_entry *entry, enum store_answer answer);
 	/* My row stands; also after each reconnect of the side connection. */
 	void (*on_side_up)(void *arg, bool first);
 	/* Somebody deleted my row: release nothing, exit. */
@@ -60,8 +62,8 @@ struct store *store_new(const struct store_config *config);
 struct store *store_free(struct store *store);
 
 /* Queues a step. Its run must have no other step in the store. */
-void store_add(struct store *store, struct store_entry *entry,
-    struct step *step);
+void store_add(
+    struct store *store, struct store_entry *entry, struct step *step);
 /* Sends the next batch if none is in flight. Call at the end of each pass. */
 void store_flush(struct store *store);
 /* May effects be released? Only while the last acknowledged beat was sent less
@@ -78,10 +80,10 @@ const struct store_stats *store_stats(const struct store *store);
 void store_bye(struct store *store, db_synced *done, void *arg);
 
 /* ---- store_step.c: rows as parameters ---- */
-void store_step_params(const struct step *step, const struct uuid *me,
-    struct db_params *p);
-void store_accept_params(const struct step *step, const struct uuid *me,
-    struct db_params *p);
+void store_step_params(
+    const struct step *step, const struct uuid *me, struct db_params *p);
+void store_accept_params(
+    const struct step *step, const struct uuid *me, struct db_params *p);
 void store_fail_params(const struct step *step, const struct uuid *me,
     const struct err *why, struct db_params *p);
 

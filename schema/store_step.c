@@ -4,19 +4,20 @@
  */
 #include "schema/store.h"
 
-#define COLUMN(p, oid, rows, n, call) \
-	do { \
-		db_array(p, oid); \
-		for (size_t i_ = 0; i_ < (n); i_++) { \
-			const __typeof__(*(rows)) *row = &(rows)[i_]; \
-			call; \
-		} \
-		db_array_end(p); \
+#define COLUMN(p, oid, rows, n, call)                                          \
+	do {                                                                   \
+		db_array(p, oid);                                              \
+		for (size_t i_ = 0; i_ < (n); i_++) {                          \
+			const __typeof__(*(rows)) *row = &(rows)[i_];          \
+			call;                                                  \
+		}                                                              \
+		db_array_end(p);                                               \
 	} while (0)
 
 /* The same, for rows that the condition picks. */
-#define COLUMN_IF(p, oid, rows, n, condition, call) \
-	COLUMN(p, oid, rows, n, if (condition) { call; })
+#define COLUMN_IF(p, oid, rows, n, condition, call)                            \
+	COLUMN(                                                                \
+	    p, oid, rows, n, if (condition) { call; })
 
 static void
 guard(struct db_params *p, const struct step *step, const struct uuid *me)
@@ -143,7 +144,7 @@ session_or_null(struct db_params *p, const struct placement *at)
 		db_int8(p, (int64_t)at->session);
 }
 
-#define NEW(oid, call) \
+#define NEW(oid, call)                                                         \
 	COLUMN_IF(p, oid, calls, n, row->kind == CALL_ROW_NEW, call)
 
 static void
@@ -163,7 +164,7 @@ new_call_params(struct db_params *p, const struct call_row *calls, size_t n)
 	NEW(DB_TEXT, db_text(p, row->outcome));
 }
 
-#define MOVED(oid, call) \
+#define MOVED(oid, call)                                                       \
 	COLUMN_IF(p, oid, calls, n, row->kind != CALL_ROW_NEW, call)
 
 static void
@@ -199,10 +200,10 @@ store_step_params(
 	item_params(p, step->items, step->item_count);
 	new_call_params(p, step->calls, step->call_count);
 	moved_call_params(p, step->calls, step->call_count);
-	COLUMN(p, DB_TEXT, step->inbox, step->inbox_count,
-	    db_bytes(p, row->kind));
-	COLUMN(p, DB_TEXT, step->inbox, step->inbox_count,
-	    db_bytes(p, row->key));
+	COLUMN(
+	    p, DB_TEXT, step->inbox, step->inbox_count, db_bytes(p, row->kind));
+	COLUMN(
+	    p, DB_TEXT, step->inbox, step->inbox_count, db_bytes(p, row->key));
 }
 
 void

@@ -1,7 +1,7 @@
 -- Takes runs over, if my own row still stands and nobody else took them.
 with c as (
     select r.id from reeve_store.runs r
-    where r.id = any($2::uuid[]) and r.live
+    where r.id = any($2::uuid[]) and r.live and r.format = 1
         and (r.owner is null or r.owner = $1::uuid or not exists (
             select from reeve_store.supervisors s where s.id = r.owner))
         and exists (select from reeve_store.supervisors s where s.id = $1::uuid)

@@ -20,8 +20,8 @@ calls_is_current(struct run *run, const struct input *input)
 	const struct run_call *call = run_find_call(run, input->call);
 
 	return run->state == RUN_tools && input->turn == run->turn &&
-	    call != NULL && call->state == CALL_DISPATCHED &&
-	    call->attempt == input->attempt;
+	       call != NULL && call->state == CALL_DISPATCHED &&
+	       call->attempt == input->attempt;
 }
 
 /* ---- judging ---- */
@@ -35,8 +35,8 @@ over(const struct run *run)
 		open += run->calls[i].state != CALL_DONE;
 	if (open > 1)
 		return RUN_ON_output;
-	return run->turn >= run->agent->max_turns ? RUN_ON_turns_over :
-						    RUN_ON_outputs;
+	return run->turn >= run->agent->max_turns ? RUN_ON_turns_over
+						  : RUN_ON_outputs;
 }
 
 struct finding
@@ -51,10 +51,11 @@ calls_judge(struct run *run, const struct input *input)
 			found.wait_ms =
 			    call->refusals > 6 ? 5000 : 50u << call->refusals;
 	} else if (input->kind == INPUT_TOOL_LOST && call->idempotent &&
-	    call->attempt < RUN_CALL_ATTEMPTS) {
+		   call->attempt < RUN_CALL_ATTEMPTS) {
 		found.event = RUN_ON_call_again;
 	} else if (input->kind == INPUT_TOOL_LOST && !call->idempotent &&
-	    run->agent->on_unknown_outcome == AGENT_ON_UNKNOWN_OUTCOME_FAIL) {
+		   run->agent->on_unknown_outcome ==
+		       AGENT_ON_UNKNOWN_OUTCOME_FAIL) {
 		found.event = RUN_ON_call_unknown;
 		found.error = SLICE("the outcome of a tool call is unknown: "
 				    "its worker vanished");
@@ -86,17 +87,16 @@ store_output(struct run *run, struct effects *fx, const struct run_call *call,
 		BUG("an output that was just written is no JSON");
 	if (marks != 0)
 		json_scrub(value, &clean);
-	text = run_store_item(run, fx, run->turn, category,
-	    call->call, marks, SLICE("function_call_output"),
-	    marks != 0 ? &clean : &item);
+	text = run_store_item(run, fx, run->turn, category, call->call, marks,
+	    SLICE("function_call_output"), marks != 0 ? &clean : &item);
 	buf_release(&item);
 	buf_release(&clean);
 	return text;
 }
 
 static void
-fill_outcome(struct call_row *row, const struct msg_tool_done *done,
-    struct arena *arena)
+fill_outcome(
+    struct call_row *row, const struct msg_tool_done *done, struct arena *arena)
 {
 	row->outcome = arena_copy(arena, done->outcome);
 	row->sandbox = arena_copy(arena, done->sandbox);
@@ -115,9 +115,13 @@ calls_answer(struct run *run, struct run_call *call, struct effects *fx,
 {
 	struct call_row *row = step_add_call(fx->step);
 
-	*row = (struct call_row){ .kind = CALL_ROW_END, .turn = run->turn,
-		.call = call->call, .attempt = call->attempt, .state = "done",
-		.call_id = call->call_id, .name = call->name,
+	*row = (struct call_row){ .kind = CALL_ROW_END,
+		.turn = run->turn,
+		.call = call->call,
+		.attempt = call->attempt,
+		.state = "done",
+		.call_id = call->call_id,
+		.name = call->name,
 		.outcome = slice_string(outcome) };
 	if (done != NULL)
 		fill_outcome(row, done, &fx->step->arena);
@@ -136,11 +140,12 @@ calls_close(
 			continue;
 		if (call->state == CALL_DISPATCHED)
 			fx->cancels[fx->cancel_count++] = (struct effect){
-				.turn = run->turn, .call = call->call,
+				.turn = run->turn,
+				.call = call->call,
 				.attempt = call->attempt,
 				.at = { slice_string(call->at.worker),
-				    call->at.process, call->at.session,
-				    false } };
+				    call->at.process, call->at.session, false }
+			};
 		calls_answer(run, call, fx, NULL, outcome, slice_string(text));
 	}
 }
@@ -204,18 +209,24 @@ place(struct run *run, struct run_call *call, const struct input *input,
 			fx->timer_ms = wait;
 		return false;
 	}
-	if (!fx->place(fx->arg, &need, ret_at))
+	if (!fx->place(fx->arg, &need, ret_at, &fx->why)) {
+		fx->starved = true;
 		return false;
+	}
 	call->state = CALL_DISPATCHED;
 	call->attempt++;
 	call->idempotent = ret_at->idempotent;
-	call->at = (struct flight){ .turn = run->turn, .call = call->call,
-		.attempt = call->attempt, .process = ret_at->process,
+	call->at = (struct flight){ .turn = run->turn,
+		.call = call->call,
+		.attempt = call->attempt,
+		.process = ret_at->process,
 		.session = ret_at->session };
 	len = ret_at->worker.len < LIMIT_NAME ? ret_at->worker.len : LIMIT_NAME;
 	memcpy(call->at.worker, ret_at->worker.ptr, len);
 	fx->starts[fx->start_count++] = (struct effect){ .turn = run->turn,
-		.call = call->call, .attempt = call->attempt, .at = *ret_at };
+		.call = call->call,
+		.attempt = call->attempt,
+		.at = *ret_at };
 	fx->changed = true;
 	return true;
 }
@@ -233,9 +244,12 @@ calls_place(struct run *run, const struct input *input, struct effects *fx)
 			continue;
 		row = step_add_call(fx->step);
 		*row = (struct call_row){ .kind = CALL_ROW_MOVE,
-			.turn = run->turn, .call = call->call,
-			.attempt = call->attempt, .state = "dispatched",
-			.call_id = call->call_id, .name = call->name,
+			.turn = run->turn,
+			.call = call->call,
+			.attempt = call->attempt,
+			.state = "dispatched",
+			.call_id = call->call_id,
+			.name = call->name,
 			.at = at };
 	}
 }
@@ -249,9 +263,12 @@ bind(struct run *run, struct run_call *call, const struct input *input,
 	enum item_category category;
 	const char *outcome;
 
-	*row = (struct call_row){ .kind = CALL_ROW_NEW, .turn = run->turn,
-		.call = call->call, .state = "queued",
-		.item_idx = call->item_idx, .call_id = call->call_id,
+	*row = (struct call_row){ .kind = CALL_ROW_NEW,
+		.turn = run->turn,
+		.call = call->call,
+		.state = "queued",
+		.item_idx = call->item_idx,
+		.call_id = call->call_id,
 		.name = call->name };
 	if (refuse(run, call, &text, &category, &outcome)) {
 		call->state = CALL_DONE;

@@ -10,9 +10,9 @@
 /* What happened with a model attempt: run_event plus what its action needs. */
 struct finding {
 	enum run_event event;
-	const char *reason;   /* for the run's row */
-	struct slice error;   /* for the run's row; in the step's arena */
-	uint64_t wait_ms;     /* before another attempt */
+	const char *reason; /* for the run's row */
+	struct slice error; /* for the run's row; in the step's arena */
+	uint64_t wait_ms;   /* before another attempt */
 };
 
 /* ---- turn.c: model attempts ---- */
@@ -36,9 +36,9 @@ void turn_store(struct run *run, const struct input *input, struct effects *fx);
 enum item_class {
 	CLASS_MESSAGE,
 	CLASS_REASONING,
-	CLASS_CALL,	/* function_call: ours to answer */
-	CLASS_HOSTED,	/* ran at the provider */
-	CLASS_OTHER,	/* stored and replayed, not looked at */
+	CLASS_CALL,   /* function_call: ours to answer */
+	CLASS_HOSTED, /* ran at the provider */
+	CLASS_OTHER,  /* stored and replayed, not looked at */
 };
 enum item_class response_class(struct json item);
 /* The event that a whole response stands for. */
@@ -50,7 +50,8 @@ struct finding response_judge(
 /* Binds the calls of the response just stored; answers those that cannot be
  * dispatched; places the rest. */
 void calls_bind(struct run *run, const struct input *input, struct effects *fx);
-void calls_place(struct run *run, const struct input *input, struct effects *fx);
+void calls_place(
+    struct run *run, const struct input *input, struct effects *fx);
 /* What a tool's result or loss means. */
 struct finding calls_judge(struct run *run, const struct input *input);
 bool calls_is_current(struct run *run, const struct input *input);
@@ -58,8 +59,8 @@ bool calls_is_current(struct run *run, const struct input *input);
 void calls_answer(struct run *run, struct run_call *call, struct effects *fx,
     const struct msg_tool_done *done, const char *outcome, struct slice text);
 /* Ends every open call with an outcome and a text, and cancels its attempt. */
-void calls_close(struct run *run, struct effects *fx, const char *outcome,
-    const char *text);
+void calls_close(
+    struct run *run, struct effects *fx, const char *outcome, const char *text);
 bool calls_open(const struct run *run);
 
 /* ---- run.c ---- */

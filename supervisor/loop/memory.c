@@ -50,13 +50,13 @@ add_item(struct run *run, uint32_t turn, enum item_category category,
 
 	if (run->item_count == run->item_cap) {
 		run->item_cap = run->item_cap == 0 ? 8 : run->item_cap * 2;
-		run->items = mem_grow(
-		    run->items, run->item_cap * sizeof(*run->items));
+		run->items =
+		    mem_grow(run->items, run->item_cap * sizeof(*run->items));
 	}
 	at = run->item_count++;
 	for (; at > run->history &&
-	    stands_after(&run->items[at - 1], turn, category, idx);
-	    at--)
+	       stands_after(&run->items[at - 1], turn, category, idx);
+	     at--)
 		run->items[at] = run->items[at - 1];
 	run->items[at] = (struct run_item){ turn, idx, category, text, len };
 	run->item_bytes += len;
@@ -79,8 +79,10 @@ run_store_item(struct run *run, struct effects *fx, uint32_t turn,
 	size_t len;
 	char *owned = buf_detach(text, &len);
 
-	*row = (struct item_row){ .turn = turn, .category = category,
-		.idx = idx, .marks = marks,
+	*row = (struct item_row){ .turn = turn,
+		.category = category,
+		.idx = idx,
+		.marks = marks,
 		.type = arena_copy(&fx->step->arena, type),
 		.item = slice_of(owned, len) };
 	fx->step->bytes += len;
@@ -127,8 +129,8 @@ out:
 
 /* A text as the item that it stands for. */
 static int
-input_text(struct run *run, struct effects *fx, struct json text,
-    struct err *err)
+input_text(
+    struct run *run, struct effects *fx, struct json text, struct err *err)
 {
 	struct buf item = BUF_INIT(LIMIT_ITEM);
 	struct json value;

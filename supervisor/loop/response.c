@@ -34,8 +34,8 @@ response_class(struct json item)
 }
 
 static struct finding
-invalid(struct step *step, const char *reason, const char *fmt,
-    struct slice detail)
+invalid(
+    struct step *step, const char *reason, const char *fmt, struct slice detail)
 {
 	struct buf text = BUF_INIT(LIMIT_TEXT);
 	struct finding found = { .event = RUN_ON_invalid, .reason = reason };
@@ -104,7 +104,7 @@ sort_call(const struct run *run, struct json item, struct step *step,
 		sorted->fault = invalid(step, "invalid_response",
 		    "the model called a tool without a usable call_id", name);
 	else if (run->agent->unknown_tool == AGENT_UNKNOWN_TOOL_FAIL &&
-	    find_unknown_tool(run, item, step, &name))
+		 find_unknown_tool(run, item, step, &name))
 		sorted->fault = invalid(step, "unknown_tool",
 		    "the model called a tool that the agent does not have "
 		    "(unknown_tool: tell lets it go on): ",
@@ -150,8 +150,7 @@ response_judge(
 	if (json_parse(input->body, &body, NULL, &err) == -1 ||
 	    body.type != JSON_ARRAY)
 		return invalid(step, "invalid_response",
-		    "the response is no array of items",
-		    (struct slice){ 0 });
+		    "the response is no array of items", (struct slice){ 0 });
 	if (run->item_bytes + input->body.len > LIMIT_HISTORY)
 		return invalid(step, "history_limit",
 		    "the run's items are larger than a request may be",
@@ -159,9 +158,9 @@ response_judge(
 	sorted = sort(run, body, step);
 	if (!slice_is(done->status, "completed")) {
 		found.event = RUN_ON_cut;
-		found.reason = slice_is(done->finish, "content_filter") ?
-		    "content_filter" :
-		    "max_output_tokens";
+		found.reason = slice_is(done->finish, "content_filter")
+				   ? "content_filter"
+				   : "max_output_tokens";
 		if (sorted.items > RUN_RESPONSE_ITEMS)
 			return sorted.fault;
 		return found;

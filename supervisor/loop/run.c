@@ -21,7 +21,7 @@ typedef enum run_event action(struct context *c);
 static action act_begin, act_resume, act_finish, act_refuse, act_bind_calls,
     act_cut_short, act_fail_response, act_retry, act_fail_turn, act_again,
     act_take_output, act_next_turn, act_out_of_turns, act_call_again,
-    act_fail_unknown, act_cancel, act_expire;
+    act_fail_unknown, act_cancel, act_expire, act_hand_back;
 
 static const struct {
 	const char *name;
@@ -57,7 +57,7 @@ static const struct cell {
 } table[RUN_STATES][RUN_EVENTS] = {
 #define STATE(name, final, meaning)
 #define EVENT(name, meaning)
-#define ON(state, event, action, next) \
+#define ON(state, event, action, next)                                         \
 	[RUN_##state][RUN_ON_##event] = { act_##action, #action, RUN_##next },
 #include "supervisor/loop/run_table.def"
 #undef STATE
@@ -183,8 +183,8 @@ take_result(struct context *c)
 	struct run_call *call = run_find_call(c->run, in->call);
 
 	if (in->kind == INPUT_TOOL_DONE)
-		calls_answer(c->run, call, c->fx, &in->msg->tool_done, NULL,
-		    in->body);
+		calls_answer(
+		    c->run, call, c->fx, &in->msg->tool_done, NULL, in->body);
 	else
 		calls_answer(c->run, call, c->fx, NULL, "lost",
 		    SLICE("The outcome of this call is unknown: the machine "
@@ -218,8 +218,8 @@ act_out_of_turns(struct context *c)
 		take_result(c);
 	buf_printf(&text, "the limit of %u turns is reached",
 	    (unsigned)c->run->agent->max_turns);
-	end_with(c, "max_turns",
-	    arena_copy(&c->fx->step->arena, buf_slice(&text)));
+	end_with(
+	    c, "max_turns", arena_copy(&c->fx->step->arena, buf_slice(&text)));
 	buf_release(&text);
 	c->fx->changed = true;
 	return RUN_ON_nothing;
@@ -237,8 +237,10 @@ act_call_again(struct context *c)
 		struct call_row *row = step_add_call(c->fx->step);
 
 		*row = (struct call_row){ .kind = CALL_ROW_MOVE,
-			.turn = c->run->turn, .call = call->call,
-			.attempt = call->attempt, .state = "queued" };
+			.turn = c->run->turn,
+			.call = call->call,
+			.attempt = call->attempt,
+			.state = "queued" };
 	}
 	c->fx->changed = true;
 	return RUN_ON_nothing;
@@ -261,7 +263,8 @@ abandon(struct context *c, const char *text)
 
 	if (run->turn_open) {
 		c->fx->cancels[c->fx->cancel_count++] = (struct effect){
-			.turn = run->turn, .attempt = run->attempt,
+			.turn = run->turn,
+			.attempt = run->attempt,
 			.at = { slice_string(run->turn_at.worker),
 			    run->turn_at.process, run->turn_at.session, false }
 		};
@@ -275,8 +278,17 @@ static enum run_event
 act_cancel(struct context *c)
 {
 	abandon(c, "Cancelled.");
-	end_with(c, "cancelled",
-	    arena_copy(&c->fx->step->arena, c->input->text));
+	end_with(
+	    c, "cancelled", arena_copy(&c->fx->step->arena, c->input->text));
+	return RUN_ON_nothing;
+}
+
+/* Nobody here offers what it needs: somebody else may. */
+static enum run_event
+act_hand_back(struct context *c)
+{
+	c->fx->step->run.park = true;
+	c->fx->changed = true;
 	return RUN_ON_nothing;
 }
 
@@ -294,14 +306,14 @@ static bool
 is_call_input(enum input_kind kind)
 {
 	return kind == INPUT_TOOL_DONE || kind == INPUT_TOOL_LOST ||
-	    kind == INPUT_TOOL_REFUSED;
+	       kind == INPUT_TOOL_REFUSED;
 }
 
 static bool
 is_turn_input(enum input_kind kind)
 {
 	return kind == INPUT_TURN_DONE || kind == INPUT_TURN_FAILED ||
-	    kind == INPUT_TURN_LOST || kind == INPUT_TURN_REFUSED;
+	       kind == INPUT_TURN_LOST || kind == INPUT_TURN_REFUSED;
 }
 
 static struct finding
@@ -312,6 +324,7 @@ judge(struct run *run, const struct input *input, struct step *step)
 		[INPUT_PLACE] = RUN_ON_place,
 		[INPUT_CANCEL] = RUN_ON_cancel,
 		[INPUT_DEADLINE] = RUN_ON_deadline,
+		[INPUT_HAND_BACK] = RUN_ON_hand_back,
 	};
 
 	if (is_turn_input(input->kind))
@@ -347,7 +360,8 @@ run_step(struct run *run, const struct input *input, struct effects *fx)
 /* ---- the run's own row ---- */
 
 static void
-put_waits_for(const struct run *run, uint64_t now_ms, struct buf *out)
+put_waits_for(const struct run *run, const struct effects *fx, uint64_t now_ms,
+    struct buf *out)
 {
 	const char *glue = "";
 
@@ -359,19 +373,19 @@ put_waits_for(const struct run *run, uint64_t now_ms, struct buf *out)
 		buf_printf(out, "another attempt of turn %u at model %s",
 		    (unsigned)run->turn, run->agent->model);
 	else if (run->state == RUN_model)
-		buf_printf(out, "a free worker for model %s",
-		    run->agent->model);
-	for (size_t i = 0; run->state == RUN_tools && i < run->call_count; i++) {
+		buf_put_slice(out, fx->why);
+	for (size_t i = 0; run->state == RUN_tools && i < run->call_count;
+	     i++) {
 		const struct run_call *call = &run->calls[i];
 
 		if (call->state == CALL_DONE)
 			continue;
-		buf_printf(out, "%s%s %.*s", glue,
-		    call->state == CALL_QUEUED ? "a free worker for tool" :
-						 "tool",
-		    SLICE_ARGS(call->name));
+		buf_printf(out, "%stool %.*s%s", glue, SLICE_ARGS(call->name),
+		    call->state == CALL_QUEUED ? " (queued)" : "");
 		glue = ", ";
 	}
+	if (run->state == RUN_tools && fx->why.len > 0)
+		buf_printf(out, "; %.*s", SLICE_ARGS(fx->why));
 }
 
 /* What must be there before a parked run can go on. */
@@ -380,10 +394,11 @@ put_needs(const struct run *run, struct buf *out)
 {
 	if (run->state == RUN_model)
 		buf_printf(out, "model:%s", run->agent->model);
-	for (size_t i = 0; run->state == RUN_tools && i < run->call_count; i++) {
+	for (size_t i = 0; run->state == RUN_tools && i < run->call_count;
+	     i++) {
 		if (run->calls[i].state == CALL_QUEUED) {
-			buf_printf(out, "tool:%.*s",
-			    SLICE_ARGS(run->calls[i].name));
+			buf_printf(
+			    out, "tool:%.*s", SLICE_ARGS(run->calls[i].name));
 			return;
 		}
 	}
@@ -402,10 +417,10 @@ run_seal(struct run *run, struct effects *fx, uint64_t now_ms)
 	row->usage = run->usage;
 	row->active_ms = run->active_before_ms + (now_ms - run->loaded_ms);
 	if (!row->final) {
-		put_waits_for(run, now_ms, &text);
+		put_waits_for(run, fx, now_ms, &text);
 		row->waits_for = arena_copy(arena, buf_slice(&text));
 	}
-	if (row->park) {
+	if (row->park && !row->wake) {
 		buf_clear(&text);
 		put_needs(run, &text);
 		row->needs = arena_copy(arena, buf_slice(&text));
@@ -479,8 +494,7 @@ run_print_dot(struct buf *out)
 			const struct cell *cell = &table[s][e];
 
 			if (cell->act != NULL)
-				buf_printf(out,
-				    "\t%s -> %s [label=\"%s\"];\n",
+				buf_printf(out, "\t%s -> %s [label=\"%s\"];\n",
 				    states[s].name, states[cell->next].name,
 				    events[e].name);
 		}

@@ -34,13 +34,15 @@ enum run_event {
 	RUN_ON_nothing = RUN_EVENTS
 };
 
-#define RUN_TURN_ATTEMPTS  3u	  /* failed attempts of one turn, the first included */
-#define RUN_TURN_LOSSES	   5u	  /* attempts of one turn whose worker vanished */
-#define RUN_CALL_ATTEMPTS  3u	  /* attempts of an idempotent call */
-#define RUN_RESPONSE_ITEMS 512u	  /* items of one response */
-#define RUN_PARK_MS	   30000u /* a longer wait gives the run back */
-#define RUN_WAIT_MAX_MS	   120000u /* a provider's longer wait is not obeyed, the run fails */
-#define RUN_BACKOFF_MS	   500u	  /* doubles with each attempt, full jitter */
+#define RUN_TURN_ATTEMPTS                                                      \
+	3u /* failed attempts of one turn, the first included */
+#define RUN_TURN_LOSSES    5u   /* attempts of one turn whose worker vanished */
+#define RUN_CALL_ATTEMPTS  3u   /* attempts of an idempotent call */
+#define RUN_RESPONSE_ITEMS 512u /* items of one response */
+#define RUN_PARK_MS        30000u /* a longer wait gives the run back */
+#define RUN_WAIT_MAX_MS                                                        \
+	120000u /* a provider's longer wait is not obeyed, the run fails */
+#define RUN_BACKOFF_MS 500u /* doubles with each attempt, full jitter */
 
 /* One stored item; the run owns the text. */
 struct run_item {
@@ -71,7 +73,7 @@ struct run_call {
 	bool idempotent;
 	struct slice call_id, name;
 	struct slice arguments; /* decoded text, "" means {} */
-	struct flight at;	/* while dispatched */
+	struct flight at;       /* while dispatched */
 	uint64_t not_before_ms;
 	uint32_t refusals;
 };
@@ -90,19 +92,20 @@ struct run {
 	size_t item_count, item_cap, item_bytes;
 	size_t history; /* how many of them belong to earlier runs */
 
-	bool turn_open;	     /* an attempt is dispatched: turn_at says where */
+	bool turn_open; /* an attempt is dispatched: turn_at says where */
 	struct flight turn_at;
-	uint32_t attempt;    /* attempts of this turn so far, refused ones too */
+	uint32_t attempt; /* attempts of this turn so far, refused ones too */
 	uint32_t failures, losses, refusals; /* of this turn */
-	uint64_t not_before_ms; /* the next attempt's time */
-	uint64_t queued_ms;  /* since when the turn waits for credit */
+	uint64_t not_before_ms;              /* the next attempt's time */
+	uint64_t queued_ms; /* since when the turn waits for credit */
 
 	struct run_call *calls; /* of the current turn, in calls_arena */
 	size_t call_count;
 	struct arena calls_arena;
 
 	struct usage usage;
-	uint64_t active_before_ms, loaded_ms; /* active time = before + now - loaded */
+	uint64_t active_before_ms,
+	    loaded_ms; /* active time = before + now - loaded */
 };
 
 enum input_kind {
@@ -117,14 +120,16 @@ enum input_kind {
 	INPUT_TOOL_REFUSED,
 	INPUT_CANCEL, /* text: reason */
 	INPUT_DEADLINE,
+	INPUT_HAND_BACK, /* nothing is in flight, nobody here offers what it
+			    needs */
 };
 
 struct input {
 	enum input_kind kind;
 	uint64_t now_ms;
-	uint32_t random; /* for jitter */
+	uint32_t random;              /* for jitter */
 	uint32_t turn, call, attempt; /* results, losses, refusals */
-	const struct msg *msg;	      /* borrowed for the call */
+	const struct msg *msg;        /* borrowed for the call */
 	struct slice body, text;      /* borrowed for the call */
 };
 
@@ -143,19 +148,22 @@ struct effect {
 #define EFFECTS_MAX (LIMIT_TURN_CALLS + 1)
 
 struct effects {
-	/* Reserves credit at a worker, or says that there is none now. The
+	/* Reserves credit at a worker, or says that there is none now and in
+	 * `why` what is missing (borrowed until the step is sealed). The
 	 * strings in ret_at are good until the step is released. */
 	bool (*place)(void *arg, const struct need *need,
-	    struct placement *ret_at);
+	    struct placement *ret_at, struct slice *why);
 	void *arg;
 
 	struct step *step; /* rows; borrowed */
-	bool changed;	   /* the step must be committed */
+	bool changed;      /* the step must be committed */
 	struct effect starts[EFFECTS_MAX];
 	size_t start_count;
 	struct effect cancels[EFFECTS_MAX];
 	size_t cancel_count;
 	uint64_t timer_ms; /* ask for INPUT_PLACE after this time; 0 = no */
+	bool starved;      /* something is queued because place said no */
+	struct slice why;  /* what place said last */
 };
 
 enum run_answer {
@@ -166,8 +174,8 @@ enum run_answer {
 
 /* The one door. Several inputs may go into one step before it is committed.
  * Never called for a run in a final state. */
-enum run_answer run_step(struct run *run, const struct input *input,
-    struct effects *fx);
+enum run_answer run_step(
+    struct run *run, const struct input *input, struct effects *fx);
 
 /* Fills step->run (the run's own row) from the run: call once, when the step
  * is complete. */

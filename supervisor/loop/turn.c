@@ -15,8 +15,7 @@ static const struct error_class {
 #undef ERROR
 };
 
-static bool
-may_retry(struct slice class)
+static bool may_retry(struct slice class)
 {
 	for (size_t i = 0; i < COUNT(error_classes); i++) {
 		if (slice_is(class, error_classes[i].name))
@@ -28,8 +27,8 @@ may_retry(struct slice class)
 bool
 turn_is_current(const struct run *run, const struct input *input)
 {
-	return run->turn_open && input->turn == run->turn &&
-	    input->call == 0 && input->attempt == run->attempt;
+	return run->turn_open && input->turn == run->turn && input->call == 0 &&
+	       input->attempt == run->attempt;
 }
 
 /* ---- judging ---- */
@@ -63,26 +62,26 @@ judge_failure(struct run *run, const struct input *input, struct step *step)
 {
 	const struct msg_turn_failed *failed = &input->msg->turn_failed;
 	struct finding found = { .event = RUN_ON_give_up,
-		.reason = "model_error", .error = failure_text(failed, step) };
+		.reason = "model_error",
+		.error = failure_text(failed, step) };
 	bool retry = may_retry(failed->class);
 
 	run->failures++;
-	if (failed->output &&
-	    run->agent->on_cut != AGENT_ON_CUT_RETRY) {
+	if (failed->output && run->agent->on_cut != AGENT_ON_CUT_RETRY) {
 		found.reason = slice_is(failed->class, "cut") ||
-			slice_is(failed->class, "network") ||
-			slice_is(failed->class, "timeout") ?
-		    "stream_interrupted_after_output" :
-		    "model_error";
+				       slice_is(failed->class, "network") ||
+				       slice_is(failed->class, "timeout")
+				   ? "stream_interrupted_after_output"
+				   : "model_error";
 		return found;
 	}
 	if (!retry || run->failures >= RUN_TURN_ATTEMPTS ||
 	    failed->wait_ms > RUN_WAIT_MAX_MS)
 		return found;
 	found.event = RUN_ON_retry;
-	found.wait_ms = failed->wait_ms > 0 ?
-	    failed->wait_ms :
-	    backoff_ms(run->failures, input->random);
+	found.wait_ms = failed->wait_ms > 0
+			    ? failed->wait_ms
+			    : backoff_ms(run->failures, input->random);
 	return found;
 }
 
@@ -141,8 +140,10 @@ remember(struct flight *flight, uint32_t turn, uint32_t call, uint32_t attempt,
 {
 	size_t len = at->worker.len < LIMIT_NAME ? at->worker.len : LIMIT_NAME;
 
-	*flight = (struct flight){ .turn = turn, .call = call,
-		.attempt = attempt, .process = at->process,
+	*flight = (struct flight){ .turn = turn,
+		.call = call,
+		.attempt = attempt,
+		.process = at->process,
 		.session = at->session };
 	memcpy(flight->worker, at->worker.ptr, len);
 }
@@ -166,18 +167,23 @@ turn_place(struct run *run, const struct input *input, struct effects *fx)
 		}
 		return;
 	}
-	if (!fx->place(fx->arg, &need, &at))
+	if (!fx->place(fx->arg, &need, &at, &fx->why)) {
+		fx->starved = true;
 		return;
+	}
 	run->attempt++;
 	run->turn_open = true;
 	remember(&run->turn_at, run->turn, 0, run->attempt, &at);
 	row = ARENA_NEW(&fx->step->arena, struct turn_start_row);
 	*row = (struct turn_start_row){ .turn = run->turn,
-		.attempt = run->attempt, .at = at, .model = need.name,
+		.attempt = run->attempt,
+		.at = at,
+		.model = need.name,
 		.queued_ms = input->now_ms - run->queued_ms };
 	fx->step->turn_start = row;
-	fx->starts[fx->start_count++] = (struct effect){ .turn = run->turn,
-		.attempt = run->attempt, .at = at };
+	fx->starts[fx->start_count++] = (struct effect){
+		.turn = run->turn, .attempt = run->attempt, .at = at
+	};
 	fx->changed = true;
 }
 
@@ -195,17 +201,17 @@ add_usage(struct run *run, const struct usage *usage)
 
 /* turn_done and turn_failed report usage and timings in fields of the same
  * names, which C cannot share. */
-#define TAKE_FIELDS(row, m, arena) \
-	do { \
-		(row)->request_id = arena_copy(arena, (m)->request_id); \
-		(row)->http_status = (m)->http_status; \
-		(row)->usage = (struct usage){ (m)->usage_known, \
-			(m)->input_tokens, (m)->output_tokens, \
-			(m)->total_tokens, (m)->cached_tokens, \
-			(m)->reasoning_tokens }; \
-		(row)->headers_ms = (m)->headers_ms; \
-		(row)->first_ms = (m)->first_ms; \
-		(row)->total_ms = (m)->total_ms; \
+#define TAKE_FIELDS(row, m, arena)                                             \
+	do {                                                                   \
+		(row)->request_id = arena_copy(arena, (m)->request_id);        \
+		(row)->http_status = (m)->http_status;                         \
+		(row)->usage =                                                 \
+		    (struct usage){ (m)->usage_known, (m)->input_tokens,       \
+			    (m)->output_tokens, (m)->total_tokens,             \
+			    (m)->cached_tokens, (m)->reasoning_tokens };       \
+		(row)->headers_ms = (m)->headers_ms;                           \
+		(row)->first_ms = (m)->first_ms;                               \
+		(row)->total_ms = (m)->total_ms;                               \
 	} while (0)
 
 void
