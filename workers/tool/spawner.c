@@ -29,6 +29,7 @@
 
 #define SPAWNER_COMM  "reeve-spawner"
 #define SPAWNER_BOXES 4096u /* running at once */
+#define SPAWNER_STAT  2048u /* bytes of /proc/self/stat */
 
 struct child {
 	pid_t pid;
@@ -92,6 +93,35 @@ become_user(struct spawner *s, struct err *err)
 	s->uid = geteuid();
 	s->gid = getegid();
 	return 0;
+}
+
+/* The command line and the environment of the worker lie in memory that each
+ * box has a copy of, and the command line of a process can be read by all. */
+static void
+forget_worker(void)
+{
+	unsigned long at[4] = { 0 }; /* of both: start, end */
+	char text[SPAWNER_STAT];
+	int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd == -1 ? -1 : read(fd, text, sizeof(text) - 1);
+	char *p;
+
+	if (fd != -1)
+		close(fd);
+	text[n < 0 ? 0 : n] = '\0';
+	p = strrchr(text, ')'); /* field 2 is a name */
+	for (int field = 3; p != NULL && field <= 51; field++) {
+		p = strchr(p + 1, ' ');
+		if (p != NULL && field >= 48)
+			at[field - 48] = strtoul(p, NULL, 10);
+	}
+	clearenv();
+	for (int i = 0; i < 4 && p != NULL; i += 2)
+		if (at[i] != 0 && at[i + 1] > at[i])
+			memset((void *)at[i], 0, at[i + 1] - at[i]);
+	/* What ps shows instead. */
+	if (p != NULL && at[1] - at[0] > sizeof(SPAWNER_COMM))
+		memcpy((void *)at[0], SPAWNER_COMM, sizeof(SPAWNER_COMM));
 }
 
 static void
@@ -293,6 +323,7 @@ prepare(struct spawner *s, struct err *err)
 	if (prepare_process(s, err) == -1 || become_user(s, err) == -1 ||
 	    policy_build(s->policy, err) == -1)
 		return -1;
+	forget_worker();
 	slim_unmap_libraries();
 	if (s->level == SANDBOX_OFF)
 		return 0;
