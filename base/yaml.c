@@ -30,18 +30,41 @@ struct reader {
 	yaml_parser_t parser;
 	struct yaml yaml;
 	size_t line_cap;
+	size_t lines; /* of the file */
 	struct level levels[JSON_DEPTH_MAX];
 	unsigned depth; /* open levels */
 	unsigned documents;
 	bool ended;
 };
 
+/* The line of a byte; lines end at LF, CR or both. */
+static size_t
+line_at(struct slice text, size_t pos)
+{
+	size_t line = 1;
+
+	for (size_t i = 0; i < pos && i < text.len; i++) {
+		bool both = text.ptr[i] == '\r' && i + 1 < text.len &&
+			    text.ptr[i + 1] == '\n';
+
+		line += text.ptr[i] == '\n' || (text.ptr[i] == '\r' && !both);
+	}
+	return line;
+}
+
+/* libyaml counts one line more at an end without a line feed. */
+static size_t
+line_of(const struct reader *r, yaml_mark_t mark)
+{
+	return mark.line < r->lines ? mark.line + 1 : r->lines;
+}
+
 static int
 refuse(
     const struct reader *r, yaml_mark_t mark, const char *what, struct err *err)
 {
 	return err_set(
-	    err, ERR_INPUT, "%s:%zu: %s", r->yaml.name, mark.line + 1, what);
+	    err, ERR_INPUT, "%s:%zu: %s", r->yaml.name, line_of(r, mark), what);
 }
 
 static struct level *
@@ -77,7 +100,7 @@ begin_node(struct reader *r, yaml_mark_t mark)
 	}
 	yaml->lines[yaml->count++] = (struct yaml_line){
 		.pos = yaml->json.len,
-		.line = (unsigned)mark.line + 1,
+		.line = (unsigned)line_of(r, mark),
 	};
 }
 
@@ -86,7 +109,7 @@ put_key(struct reader *r, const yaml_event_t *event, struct slice text,
     struct err *err)
 {
 	struct level *level = top(r);
-	uintptr_t line = event->start_mark.line + 1;
+	uintptr_t line = line_of(r, event->start_mark);
 	uintptr_t earlier;
 
 	if (text.len == 0 &&
@@ -155,7 +178,7 @@ on_open(
 	if (r->depth == JSON_DEPTH_MAX)
 		return err_set(err, ERR_LIMIT,
 		    "%s:%zu: nested deeper than %d levels", r->yaml.name,
-		    event->start_mark.line + 1, JSON_DEPTH_MAX);
+		    line_of(r, event->start_mark), JSON_DEPTH_MAX);
 	begin_node(r, event->start_mark);
 	buf_putc(&r->yaml.json, mapping ? '{' : '[');
 	r->levels[r->depth++] = (struct level){
@@ -234,16 +257,6 @@ on_event(struct reader *r, const yaml_event_t *event, struct err *err)
 	BUG("yaml event %d", (int)event->type);
 }
 
-static size_t
-line_at(struct slice text, size_t pos)
-{
-	size_t line = 1;
-
-	for (size_t i = 0; i < pos && i < text.len; i++)
-		line += text.ptr[i] == '\n';
-	return line;
-}
-
 static int
 parser_error(const struct reader *r, struct slice text, struct err *err)
 {
@@ -260,8 +273,8 @@ parser_error(const struct reader *r, struct slice text, struct err *err)
 		return refuse(r, p->problem_mark, problem, err);
 	return err_set(err, ERR_INPUT,
 	    "%s:%zu: %s (%s that begins on line %zu)", r->yaml.name,
-	    p->problem_mark.line + 1, problem, p->context,
-	    p->context_mark.line + 1);
+	    line_of(r, p->problem_mark), problem, p->context,
+	    line_of(r, p->context_mark));
 }
 
 /* YAML 1.1, which libyaml reads, breaks lines at U+0085, U+2028 and U+2029;
@@ -325,6 +338,7 @@ yaml_parse(
 {
 	struct reader r = {
 		.yaml = { .json = BUF_INIT(YAML_JSON_MAX) },
+		.lines = line_at(text, text.len),
 	};
 	int rc = -1;
 

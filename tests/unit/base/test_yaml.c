@@ -156,6 +156,10 @@ static const struct {
 	{ "a: {\n", "f.yaml:2: " },
 	{ "a: ]\n", "f.yaml:1: " },
 	{ "@x", "f.yaml:1: " },
+	{ "a: {", "f.yaml:1: " },
+	{ "a: 1\rb: &x 1", "f.yaml:2: anchors" },
+	{ "a: 1\r\nb: \"\\0\"", "f.yaml:2: a text" },
+	{ "a: 1\r\nb: \xff", "f.yaml:2: " },
 };
 
 START_TEST(refuses_a_text_and_names_the_line)
@@ -348,6 +352,16 @@ START_TEST(knows_the_line_of_each_key)
 }
 END_TEST
 
+START_TEST(no_line_is_past_the_end_of_the_file)
+{
+	struct yaml yaml = parse("a: 1\n? b");
+
+	ck_assert_uint_eq(
+	    yaml_line_of(&yaml, json_get(yaml_value(&yaml), "b")), 2);
+	yaml_release(&yaml);
+}
+END_TEST
+
 START_TEST(says_line_1_for_what_lies_elsewhere)
 {
 	struct yaml yaml = parse("\n\n\na: 1\n");
@@ -411,6 +425,7 @@ suite(void)
 	suite_add_tcase(s, refused);
 	tcase_add_test(lines, knows_the_line_of_each_value);
 	tcase_add_test(lines, knows_the_line_of_each_key);
+	tcase_add_test(lines, no_line_is_past_the_end_of_the_file);
 	tcase_add_test(lines, says_line_1_for_what_lies_elsewhere);
 	suite_add_tcase(s, lines);
 	return s;
