@@ -49,7 +49,7 @@ fail(struct body *body, const char *code, const char *text)
 {
 	struct responses *r = &body->response;
 
-	if (r->state == RESPONSE_OPEN)
+	if (r->state != RESPONSE_FAILED)
 		failure_set(responses_failure(r), code, "%s", text);
 	r->state = RESPONSE_FAILED;
 	r->over = true;
