@@ -127,6 +127,14 @@ front_no_run(struct front *front, const struct peer *peer, uint64_t request,
 }
 
 void
+front_watching(struct front *front, const struct peer *peer, uint64_t request)
+{
+	struct receipt to = { .peer = *peer, .request = request };
+
+	reply(front, &to, SLICE("{}"));
+}
+
+void
 front_submitted(struct front *front, const struct receipt *receipt,
     const struct uuid *run, bool existing)
 {

@@ -23,6 +23,9 @@ void front_cancel_stored(struct front *front, const struct receipt *receipt,
     const struct uuid *run, struct slice reason);
 void front_failed(
     struct front *front, const struct receipt *receipt, const struct err *err);
+/* The run of a watch exists; its events follow. */
+void front_watching(
+    struct front *front, const struct peer *peer, uint64_t request);
 void front_no_run(struct front *front, const struct peer *peer,
     uint64_t request, const struct uuid *run);
 

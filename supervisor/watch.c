@@ -23,6 +23,7 @@ struct watcher {
 	uint64_t seq;  /* last event sent */
 	uint64_t step; /* last step sent whole */
 	bool deltas;
+	bool answered;		 /* the client was told that the run exists */
 	bool replaying, removed; /* removed: freed when the replay ends */
 	bool behind;             /* must be served from rows */
 };
@@ -100,6 +101,10 @@ on_replayed(void *arg, bool found, uint64_t step, const struct err *err)
 	struct watch *watch = e->watch;
 
 	w->replaying = false;
+	if (w->group != NULL && found && !w->answered) {
+		w->answered = true;
+		front_watching(watch->sup->front, &w->peer, w->request);
+	}
 	if (w->group == NULL) {
 		mem_free(w);
 	} else if (w->removed || e->final) {
@@ -274,6 +279,7 @@ watch_add(struct watch *watch, const struct peer *peer, uint64_t request,
 	w->request = request;
 	w->seq = from_seq;
 	w->deltas = deltas;
+	w->answered = live; /* it was accepted this moment */
 	/* The step of from_seq may have been sent in part. */
 	w->step = from_seq >> 20 > 0 ? (from_seq >> 20) - 1 : 0;
 	list_append(&group->watchers, &w->link);

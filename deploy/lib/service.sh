@@ -47,7 +47,9 @@ service_config() {
 run_dir: $(yaml_quote "$run")
 database: $(yaml_quote "$(pg_conninfo reeve reeve_service)")
 END
-	((EUID != 0)) || printf 'user: %s\n' "$service_user"
+	# Workers of another user come in through their group.
+	((EUID != 0)) || printf 'user: %s\nwork_group: %s\n' "$service_user" \
+		"$box_user"
 	cat <<END
 log: {format: logfmt, level: info}
 workers:
@@ -108,11 +110,13 @@ service_start() {
 	service_config >"$state/etc/reeve.yaml"
 	sum=$(service_sum)
 	if process_alive "$state/pid/reeved" >/dev/null; then
-		if [[ -e $state/sum && $(<"$state/sum") == "$sum" ]] &&
-			service_answers; then
+		if [[ ! -e $state/sum || $(<"$state/sum") != "$sum" ]]; then
+			say "programs or settings changed: the service is restarted"
+		elif service_answers; then
 			return 0
+		else
+			say "the service does not answer: it is restarted"
 		fi
-		say "programs or settings changed: the service is restarted"
 		service_stop
 	fi
 	[[ ! -e $log || $(stat -c %s "$log") -lt 20000000 ]] ||
