@@ -1,7 +1,6 @@
 /*
  * What the tests of boxes share: a sandbox with a loop, scripts run as tools,
- * and looks at processes from outside. Each test program runs its suites as it
- * was started and, if that was root, once more as an unprivileged user.
+ * and looks at processes from outside.
  */
 #ifndef TESTS_TOOL_KIT_H
 #define TESTS_TOOL_KIT_H
@@ -9,18 +8,16 @@
 #include <check.h>
 #include <dirent.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <poll.h>
 #include <sched.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "tests/unit/tool/twice.h"
 #include "workers/tool/call.h"
 #include "workers/tool/output.h"
 
-#define KIT_NOBODY    65534u
 #define KIT_WAIT_MS   10000u
 #define KIT_TIMEOUT_S 60.0
 
@@ -38,117 +35,6 @@ struct kit {
 	struct buf text;
 	unsigned lost;
 };
-
-static inline void
-kit_on_lost(void *arg, const struct err *err)
-{
-	struct kit *kit = arg;
-
-	ck_assert_int_eq(err->kind, ERR_PEER);
-	kit->lost++;
-}
-
-static inline struct sandbox_config
-kit_config(const char *folder)
-{
-	return (struct sandbox_config){
-		.tools_dir = folder,
-		.switch_user = geteuid() == 0,
-		.uid = KIT_NOBODY,
-		.gid = KIT_NOBODY,
-	};
-}
-
-static inline void
-kit_start(struct kit *kit)
-{
-	struct sandbox_config config;
-	struct err err = { 0 };
-
-	*kit = (struct kit){ .text = BUF_INIT(4u * OUTPUT_TEXT_BYTES) };
-	snprintf(kit->folder, sizeof(kit->folder), "/tmp/reeve-test-XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(kit->folder));
-	ck_assert_int_eq(chmod(kit->folder, 0755), 0);
-	config = kit_config(kit->folder);
-	ck_assert_msg(
-	    sandbox_new(&kit->sandbox, &config, &err) == 0, "%s", err.text);
-	ck_assert_int_eq(uv_loop_init(&kit->loop), 0);
-	ck_assert_int_eq(calls_init(&kit->calls, &kit->loop, kit->sandbox,
-			     kit_on_lost, kit, &err),
-	    0);
-	ck_assert_int_eq(json_parse(SLICE("{\"type\":\"object\"}"),
-			     &kit->parameters, NULL, &err),
-	    0);
-	kit->tool = (struct tool){
-		.name = "script",
-		.description = "runs a script",
-		.parameters = kit->parameters,
-		.limits = BOX_LIMITS_DEFAULT,
-		.argv = kit->argv,
-		.argc = 3,
-	};
-	kit->argv[0].text = "/bin/bash";
-	kit->argv[1].text = "-c";
-}
-
-static inline void
-kit_end(struct kit *kit)
-{
-	calls_release(&kit->calls);
-	uv_run(&kit->loop, UV_RUN_DEFAULT);
-	ck_assert_int_eq(uv_loop_close(&kit->loop), 0);
-	sandbox_free(kit->sandbox);
-	buf_release(&kit->text);
-	rmdir(kit->folder);
-}
-
-static inline void
-kit_on_done(void *arg, const struct call_result *result, struct buf *text)
-{
-	struct kit *kit = arg;
-
-	kit->done++;
-	kit->result = *result;
-	buf_clear(&kit->text);
-	buf_put_slice(&kit->text, buf_slice(text));
-	buf_putc(&kit->text, '\0'); /* for strstr */
-}
-
-static inline struct call *
-kit_call(struct kit *kit, struct slice arguments)
-{
-	return call_start(&kit->calls, &(const struct call_request){
-					   .tool = &kit->tool,
-					   .arguments = arguments,
-					   .run_id = SLICE("run-1"),
-					   .call_id = SLICE("call-1"),
-					   .key = SLICE("key-1"),
-					   .on_done = kit_on_done,
-					   .arg = kit,
-				       });
-}
-
-static inline void
-kit_wait(struct kit *kit, unsigned done)
-{
-	while (kit->done < done)
-		uv_run(&kit->loop, UV_RUN_ONCE);
-}
-
-/* Runs a bash script as a tool, to its end. */
-static inline void
-kit_run_with(struct kit *kit, const char *script, struct slice arguments)
-{
-	kit->argv[2].text = script;
-	kit_call(kit, arguments);
-	kit_wait(kit, kit->done + 1);
-}
-
-static inline void
-kit_run(struct kit *kit, const char *script)
-{
-	kit_run_with(kit, script, SLICE("{}"));
-}
 
 /* ---- looks from outside ---- */
 
@@ -215,44 +101,121 @@ kit_wait_readable(int fd)
 	return poll(&one, 1, (int)KIT_WAIT_MS) == 1;
 }
 
-/* ---- main ---- */
+/* ---- start and end ---- */
 
-static inline int
-kit_run_suite(Suite *suite)
+static inline void
+kit_on_lost(void *arg, const struct err *err)
 {
-	SRunner *runner = srunner_create(suite);
-	int failed;
+	struct kit *kit = arg;
 
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed;
+	ck_assert_int_eq(err->kind, ERR_PEER);
+	kit->lost++;
 }
 
-/* As we are; as root also as nobody, in a copy of this process. */
-static inline int
-kit_main(Suite *(*make)(void))
+static inline struct sandbox_config
+kit_config(const char *folder)
 {
-	int failed = kit_run_suite(make()), status = 0;
-	pid_t pid;
+	return (struct sandbox_config){
+		.tools_dir = folder,
+		.switch_user = geteuid() == 0,
+		.uid = TWICE_NOBODY,
+		.gid = TWICE_NOBODY,
+	};
+}
 
-	if (geteuid() != 0)
-		return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
-	fflush(NULL);
-	pid = fork();
-	if (pid == 0) {
-		if (setgroups(0, NULL) == -1 ||
-		    setresgid(KIT_NOBODY, KIT_NOBODY, KIT_NOBODY) == -1 ||
-		    setresuid(KIT_NOBODY, KIT_NOBODY, KIT_NOBODY) == -1)
-			_exit(EXIT_FAILURE);
-		printf("as nobody: ");
-		failed = kit_run_suite(make());
-		fflush(NULL);
-		_exit(failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE);
-	}
-	if (waitpid(pid, &status, 0) != pid || status != 0)
-		failed++;
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+static inline void
+kit_start(struct kit *kit)
+{
+	struct sandbox_config config;
+	struct err err = { 0 };
+
+	*kit = (struct kit){ .text = BUF_INIT(4u * OUTPUT_TEXT_BYTES) };
+	snprintf(kit->folder, sizeof(kit->folder), "/tmp/reeve-test-XXXXXX");
+	ck_assert_ptr_nonnull(mkdtemp(kit->folder));
+	ck_assert_int_eq(chmod(kit->folder, 0755), 0);
+	config = kit_config(kit->folder);
+	ck_assert_msg(
+	    sandbox_new(&kit->sandbox, &config, &err) == 0, "%s", err.text);
+	ck_assert_int_eq(uv_loop_init(&kit->loop), 0);
+	ck_assert_int_eq(calls_init(&kit->calls, &kit->loop, kit->sandbox,
+			     kit_on_lost, kit, &err),
+	    0);
+	ck_assert_int_eq(json_parse(SLICE("{\"type\":\"object\"}"),
+			     &kit->parameters, NULL, &err),
+	    0);
+	kit->tool = (struct tool){
+		.name = "script",
+		.description = "runs a script",
+		.parameters = kit->parameters,
+		.limits = BOX_LIMITS_DEFAULT,
+		.argv = kit->argv,
+		.argc = 3,
+	};
+	/* The box of the start-up check may still be there. */
+	ck_assert(kit_is_empty(kit));
+	kit->argv[0].text = "/bin/bash";
+	kit->argv[1].text = "-c";
+}
+
+static inline void
+kit_end(struct kit *kit)
+{
+	calls_release(&kit->calls);
+	uv_run(&kit->loop, UV_RUN_DEFAULT);
+	ck_assert_int_eq(uv_loop_close(&kit->loop), 0);
+	sandbox_free(kit->sandbox);
+	buf_release(&kit->text);
+	rmdir(kit->folder);
+}
+
+/* ---- calls ---- */
+
+static inline void
+kit_on_done(void *arg, const struct call_result *result, struct buf *text)
+{
+	struct kit *kit = arg;
+
+	kit->done++;
+	kit->result = *result;
+	buf_clear(&kit->text);
+	buf_put_slice(&kit->text, buf_slice(text));
+	buf_putc(&kit->text, '\0'); /* for strstr */
+}
+
+static inline struct call *
+kit_call(struct kit *kit, struct slice arguments)
+{
+	return call_start(&kit->calls, &(const struct call_request){
+					   .tool = &kit->tool,
+					   .arguments = arguments,
+					   .run_id = SLICE("run-1"),
+					   .call_id = SLICE("call-1"),
+					   .key = SLICE("key-1"),
+					   .on_done = kit_on_done,
+					   .arg = kit,
+				       });
+}
+
+static inline void
+kit_wait(struct kit *kit, unsigned done)
+{
+	while (kit->done < done)
+		uv_run(&kit->loop, UV_RUN_ONCE);
+}
+
+/* Runs a bash script as a tool, to its end. */
+static inline void
+kit_run_with(struct kit *kit, const char *script, struct slice arguments)
+{
+	kit->argv[2].text = script;
+	kit_call(kit, arguments);
+	kit_wait(kit, kit->done + 1);
+}
+
+static inline void
+kit_run(struct kit *kit, const char *script)
+{
+	kit_run_with(kit, script, SLICE("{}"));
 }
 
 #endif

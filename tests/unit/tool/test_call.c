@@ -690,5 +690,5 @@ make_suite(void)
 int
 main(void)
 {
-	return kit_main(make_suite);
+	return twice_main(make_suite);
 }

@@ -1,0 +1,55 @@
+/*
+ * The main of a test program that runs its suite as it was started and, if that
+ * was root, once more as an unprivileged user.
+ */
+#ifndef TESTS_TOOL_TWICE_H
+#define TESTS_TOOL_TWICE_H
+
+#include <check.h>
+#include <grp.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/base.h"
+
+#define TWICE_NOBODY 65534u
+
+static inline int
+twice_run_suite(Suite *suite)
+{
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed;
+}
+
+/* As we are; as root also as nobody, in a copy of this process. */
+static inline int
+twice_main(Suite *(*make)(void))
+{
+	int failed = twice_run_suite(make()), status = 0;
+	pid_t pid;
+
+	if (geteuid() != 0)
+		return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	fflush(NULL);
+	pid = fork();
+	if (pid == 0) {
+		if (setgroups(0, NULL) == -1 ||
+		    setresgid(TWICE_NOBODY, TWICE_NOBODY, TWICE_NOBODY) == -1 ||
+		    setresuid(TWICE_NOBODY, TWICE_NOBODY, TWICE_NOBODY) == -1)
+			_exit(EXIT_FAILURE);
+		printf("as nobody: ");
+		failed = twice_run_suite(make());
+		fflush(NULL);
+		_exit(failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE);
+	}
+	if (waitpid(pid, &status, 0) != pid || status != 0)
+		failed++;
+	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+#endif
