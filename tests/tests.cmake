@@ -52,7 +52,7 @@ test_programs(support tests)
 test_programs(system tests/system)
 test_programs(bench tests/bench)
 
-# What deploy/quickstart and system tests need: no unit tests.
+# What deploy/quickstart, unit and system tests start: no unit tests.
 add_custom_target(programs DEPENDS ${programs})
 
 if(REEVE_FUZZ)
@@ -60,7 +60,7 @@ if(REEVE_FUZZ)
   foreach(file ${fuzzers})
     get_filename_component(name ${file} NAME_WE)
     add_executable(${name} ${file})
-    target_link_libraries(${name} PRIVATE support)
+    target_link_libraries(${name} PRIVATE model)
     target_link_options(${name} PRIVATE -fsanitize=fuzzer)
     set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz)
   endforeach()
