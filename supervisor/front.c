@@ -147,7 +147,7 @@ front_submitted(struct front *front, const struct receipt *receipt,
 	(void)send_to(front, &receipt->peer, &msg, (struct slice){ 0 });
 	if (receipt->watch &&
 	    watch_add(front->sup->watch, &receipt->peer, receipt->request, run,
-		0, true, live, &err) == -1)
+		0, receipt->deltas, live, &err) == -1)
 		front_failed(front, receipt, &err);
 }
 
@@ -411,6 +411,7 @@ on_submit(struct front *front, const struct peer *peer, const struct msg *msg,
 
 	(void)body;
 	ask->receipt.watch = msg->submit.watch;
+	ask->receipt.deltas = msg->submit.deltas;
 	if (refuse_while_down(front, &ask->receipt)) {
 		ask_free(ask);
 		return;

@@ -20,7 +20,7 @@ struct receipt {
 	} kind;
 	struct peer peer;
 	uint64_t request;
-	bool watch; /* RECEIPT_SUBMIT: the client wants events */
+	bool watch, deltas; /* RECEIPT_SUBMIT: the client wants events */
 };
 
 /* An input with everything it borrows. */
