@@ -31,7 +31,7 @@
 			"incomplete_details" : { "reason" : reason }           \
 		}                                                              \
 	})
-#define MESSAGE(index, id)                                                     \
+#define ADDED(index, id)                                                       \
 	EVENT({                                                                \
 		"type" : "response.output_item.added",                         \
 		"output_index" : index,                                        \
@@ -83,7 +83,7 @@
 		"item_id" : id,                                                \
 		"delta" : text                                                 \
 	})
-#define CALL_DONE(index, id, call, name, ...)                                 \
+#define CALL_DONE(index, id, call, name, ...)                                  \
 	EVENT({                                                                \
 		"type" : "response.output_item.done",                          \
 		"output_index" : index,                                        \
@@ -92,7 +92,7 @@
 			"id" : id,                                             \
 			"call_id" : call,                                      \
 			"name" : name,                                         \
-			"arguments" : __VA_ARGS__,                                    \
+			"arguments" : __VA_ARGS__,                             \
 			"status" : "completed"                                 \
 		}                                                              \
 	})

@@ -47,10 +47,10 @@ static const struct {
 	    MESSAGE_DONE(0, "m", "done") FINAL(TEXT_ITEM("m", "other")),
 	    JSON_TEXT({"text":"done"}), { 0 } },
 	{ "A4: an item that is open becomes that of the list",
-	    MESSAGE(0, "m") DELTA(0, "dra") FINAL(TEXT_ITEM("m", "final")),
+	    ADDED(0, "m") DELTA(0, "dra") FINAL(TEXT_ITEM("m", "final")),
 	    JSON_TEXT({"text":"final"}), { 0 } },
 	{ "A4: an open item keeps its deltas when the list has no text",
-	    MESSAGE(0, "m") DELTA(0, "kept") FINAL(TEXT_ITEM("m", "")),
+	    ADDED(0, "m") DELTA(0, "kept") FINAL(TEXT_ITEM("m", "")),
 	    JSON_TEXT({"text":"kept"}), { 0 } },
 	{ "A6: a ciphertext that was missing comes from the list",
 	    EVENT({"type":"response.output_item.done","output_index":0,"item":
@@ -68,11 +68,11 @@ static const struct {
 	    JSON_TEXT({"items":[{"type":"mcp_list_tools","id":"l",
 		"status":"completed"}]}), { 0 } },
 	{ "A4: by position and type, though every id differs",
-	    MESSAGE(0, "x1") DELTA(0, "one") MESSAGE(1, "x2") DELTA(1, "two")
+	    ADDED(0, "x1") DELTA(0, "one") ADDED(1, "x2") DELTA(1, "two")
 	    FINAL(TEXT_ITEM("y1", "ONE"), TEXT_ITEM("y2", "TWO")),
 	    JSON_TEXT({"text":"ONETWO"}), { 0 } },
 	{ "A4: by id when the lists differ in length",
-	    MESSAGE(1, "b") DELTA(1, "x")
+	    ADDED(1, "b") DELTA(1, "x")
 	    FINAL(TEXT_ITEM("a", "A"), TEXT_ITEM("b", "B")),
 	    JSON_TEXT({"text":"AB","items":[
 		{"type":"message","id":"a","status":null},

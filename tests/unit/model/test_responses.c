@@ -10,7 +10,7 @@ static const struct {
 	struct play play;
 } rules[] = {
 	{ "A terminal event ends it; text comes from the whole item",
-	    CREATED MESSAGE(0, "m") DELTA(0, "Hi") MESSAGE_DONE(0, "m", "Hi!")
+	    CREATED ADDED(0, "m") DELTA(0, "Hi") MESSAGE_DONE(0, "m", "Hi!")
 	    COMPLETED,
 	    JSON_TEXT({"status":"completed","text":"Hi!","tool_calls":[],
 		"reasoning":[],"usage":null,"finish_reason":"stop",
@@ -18,7 +18,7 @@ static const struct {
 		"items":[{"type":"message","id":"m","status":"completed"}]}),
 	    { 0 } },
 	{ "A1: output_index is the key; item ids may change with each event",
-	    CREATED MESSAGE(0, "a") MESSAGE(1, "b")
+	    CREATED ADDED(0, "a") ADDED(1, "b")
 	    EVENT({"type":"response.output_text.delta","item_id":"x1",
 		"output_index":1,"content_index":0,"delta":"B"})
 	    EVENT({"type":"response.output_text.delta","item_id":"x2",
@@ -54,7 +54,7 @@ static const struct {
 	    JSON_TEXT({"text":"t","reasoning":[{"id":null,
 		"has_encrypted":false,"summary_text":"r"}]}), { 0 } },
 	{ "A1: an index that holds another type opens a new slot",
-	    CREATED MESSAGE(0, "m") DELTA(0, "let me see")
+	    CREATED ADDED(0, "m") DELTA(0, "let me see")
 	    CALL(0, "fc", "c", "f") ARGUMENTS(0, "fc", "{}")
 	    CALL_DONE(0, "fc", "c", "f", "{}") COMPLETED,
 	    JSON_TEXT({"text":"let me see","tool_calls":[
@@ -88,20 +88,20 @@ static const struct {
 	    JSON_TEXT({"tool_calls":[
 		{"call_id":"fc_7","name":"","arguments":"{}"}]}), { 0 } },
 	{ "A3: the done text stands in place of the deltas",
-	    CREATED MESSAGE(0, "m") DELTA(0, "draft")
+	    CREATED ADDED(0, "m") DELTA(0, "draft")
 	    EVENT({"type":"response.output_text.done","output_index":0,
 		"content_index":0,"text":"final"})
 	    DELTA(0, " ghost") COMPLETED,
 	    JSON_TEXT({"text":"final"}), { 0 } },
 	{ "A3: a content part that is done stands in place of the deltas",
-	    CREATED MESSAGE(0, "m") DELTA(0, "draft")
+	    CREATED ADDED(0, "m") DELTA(0, "draft")
 	    EVENT({"type":"response.content_part.done","output_index":0,
 		"content_index":0,
 		"part":{"type":"output_text","text":"final"}})
 	    COMPLETED,
 	    JSON_TEXT({"text":"final"}), { 0 } },
 	{ "A3: nothing is appended to an item that is done",
-	    CREATED MESSAGE(0, "m") MESSAGE_DONE(0, "m", "end")
+	    CREATED ADDED(0, "m") MESSAGE_DONE(0, "m", "end")
 	    DELTA(0, "ghost") COMPLETED,
 	    JSON_TEXT({"text":"end"}), { 0 } },
 	{ "A3: empty or missing arguments do not erase deltas",
@@ -126,7 +126,7 @@ static const struct {
 		{"call_id":"c1","name":"f","arguments":"{\"z\":0}"}]}),
 	    { 0 } },
 	{ "A3: an empty message that is done does not erase its deltas",
-	    CREATED MESSAGE(0, "m") DELTA(0, "kept")
+	    CREATED ADDED(0, "m") DELTA(0, "kept")
 	    EVENT({"type":"response.output_item.done","output_index":0,"item":
 		{"type":"message","id":"m","role":"assistant","content":[]}})
 	    COMPLETED,
@@ -174,7 +174,7 @@ static const struct {
 		"summary_text":"A\n\nB","content_text":"hm"}],
 		"text":""}), { 0 } },
 	{ "Parts of a message are ordered by content_index",
-	    CREATED MESSAGE(0, "m")
+	    CREATED ADDED(0, "m")
 	    EVENT({"type":"response.output_text.delta","output_index":0,
 		"content_index":2,"delta":"C"})
 	    EVENT({"type":"response.output_text.delta","output_index":0,
@@ -205,7 +205,7 @@ static const struct {
 		{"type":"function_call","id":"i","status":"incomplete"}]}),
 	    { 0 } },
 	{ "S4: incomplete because of the content is content_filter",
-	    CREATED MESSAGE(0, "m") DELTA(0, "Once") INCOMPLETE("content_filter"),
+	    CREATED ADDED(0, "m") DELTA(0, "Once") INCOMPLETE("content_filter"),
 	    JSON_TEXT({"status":"incomplete","text":"Once",
 		"finish_reason":"content_filter"}), { 0 } },
 	{ "S4: incomplete for another reason is length",
@@ -217,8 +217,8 @@ static const struct {
 	    MESSAGE_DONE(1, "n", "two") INCOMPLETE("max_output_tokens"),
 	    JSON_TEXT({"status":"completed","text":"one"}), { 0 } },
 	{ "A11: a second created before any output begins anew",
-	    EVENT({"type":"response.in_progress"}) CREATED MESSAGE(0, "old")
-	    CREATED MESSAGE(0, "new") DELTA(0, "ok") COMPLETED,
+	    EVENT({"type":"response.in_progress"}) CREATED ADDED(0, "old")
+	    CREATED ADDED(0, "new") DELTA(0, "ok") COMPLETED,
 	    JSON_TEXT({"text":"ok","damaged":false,"items":[
 		{"type":"message","id":"new","status":"completed"}]}),
 	    { 0 } },
@@ -226,12 +226,12 @@ static const struct {
 	    CREATED MESSAGE_DONE(0, "m", "ok") CREATED COMPLETED,
 	    JSON_TEXT({"text":"ok","damaged":true}), { 0 } },
 	{ "A13, S2: an end without terminal event is a cut",
-	    CREATED MESSAGE(0, "m") DELTA(0, "hi"),
+	    CREATED ADDED(0, "m") DELTA(0, "hi"),
 	    JSON_TEXT({"status":"truncated","text":"hi","error":null,
 		"finish_reason":"truncated","class":"server","retry":false}),
 	    { 0 } },
 	{ "S2: a cut without output may be tried again",
-	    CREATED MESSAGE(0, "m"),
+	    CREATED ADDED(0, "m"),
 	    JSON_TEXT({"status":"truncated","class":"server","retry":true}),
 	    { 0 } },
 	{ "S1: [DONE] ends reading and is no success",
@@ -242,7 +242,7 @@ static const struct {
 	    JSON_TEXT({"status":"completed","text":"hi","usage":null}),
 	    { .quirks = { .may_end = true } } },
 	{ "A13: but not in the middle of an item",
-	    CREATED MESSAGE(0, "m") DELTA(0, "hi"),
+	    CREATED ADDED(0, "m") DELTA(0, "hi"),
 	    JSON_TEXT({"status":"truncated"}),
 	    { .quirks = { .may_end = true } } },
 	{ "A13: and not when the connection broke",
@@ -275,13 +275,13 @@ static const struct {
 	    JSON_TEXT({"status":"completed","text":"a","damaged":false}),
 	    { 0 } },
 	{ "F8: a broken event is skipped; whole values repair the text",
-	    CREATED MESSAGE(0, "m") DELTA(0, "al") "data: {\"type\":\"resp\n\n"
+	    CREATED ADDED(0, "m") DELTA(0, "al") "data: {\"type\":\"resp\n\n"
 	    EVENT({"type":"response.output_text.done","output_index":0,
 		"content_index":0,"text":"alpha"}) COMPLETED,
 	    JSON_TEXT({"status":"completed","text":"alpha","damaged":true}),
 	    { 0 } },
 	{ "F8: on a damaged stream deltas alone count for nothing",
-	    CREATED MESSAGE(0, "m") DELTA(0, "al") "data: {\"type\":\"resp\n\n"
+	    CREATED ADDED(0, "m") DELTA(0, "al") "data: {\"type\":\"resp\n\n"
 	    COMPLETED,
 	    JSON_TEXT({"status":"completed","text":"","damaged":true}),
 	    { 0 } },
