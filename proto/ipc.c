@@ -19,12 +19,13 @@
 const char *
 ipc_path(const char *endpoint, struct err *err)
 {
-	const char *path = endpoint + strlen(SCHEME);
+	const char *path;
 
 	if (strncmp(endpoint, SCHEME, strlen(SCHEME)) != 0) {
 		err_set(err, ERR_INPUT, "must be ipc://PATH, nothing else");
 		return NULL;
 	}
+	path = endpoint + strlen(SCHEME);
 	if (path[0] == '\0' || path[0] == '@' || path[0] == '*') {
 		err_set(err, ERR_INPUT, "must name a file, ipc://PATH");
 		return NULL;
