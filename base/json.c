@@ -95,7 +95,8 @@ skip_nested(const char *p, const char *end)
 	return end;
 }
 
-/* Numbers and words end where punctuation or white space begins. */
+/* Numbers and words end at a comma or white space, if not with what holds
+ * them, whose bracket is at `end`. */
 static const char *
 skip_plain(const char *p, const char *end)
 {
@@ -105,8 +106,6 @@ skip_plain(const char *p, const char *end)
 		['\r'] = true,
 		[' '] = true,
 		[','] = true,
-		[']'] = true,
-		['}'] = true,
 	};
 
 	while (p < end && !ends[(unsigned char)*p])

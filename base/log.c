@@ -14,7 +14,9 @@
 
 #define LINE_MAX_BYTES PIPE_BUF
 /* Kept free for what closes a line: quote, mark of a cut, brace, newline. */
-#define LINE_TAIL     32u
+#define LINE_TAIL 32u
+/* Any number, any id, and the opening quote of a text. */
+#define VALUE_MIN     40u
 #define TEXT_MAX      500u
 #define SLOW_EVERY_MS 1000u
 
@@ -93,10 +95,7 @@ put_quoted(struct line *line, struct slice text)
 	uint32_t code;
 
 	put(line, "\"", 1);
-	/* Without room for the opening quote there is nothing to close. */
-	if (line->full)
-		return;
-	for (size_t at = 0; at < end && !line->full;) {
+	for (size_t at = 0; at < end;) {
 		struct slice rest = slice_of(text.ptr + at, end - at);
 		size_t len = utf8_step(rest, &code);
 
@@ -140,7 +139,8 @@ put_num(struct line *line, int64_t num)
 	put(line, digits, (size_t)len);
 }
 
-/* The key with what stands before its value; false without room for both. */
+/* The key with what stands before its value; false without room for both,
+ * where a text may still be cut short. */
 static bool
 put_key(struct line *line, const char *key)
 {
@@ -156,7 +156,8 @@ put_key(struct line *line, const char *key)
 		puts_line(line, key);
 		puts_line(line, "=");
 	}
-	if (line->full || sizeof(line->text) - line->len < LINE_TAIL + 40) {
+	if (line->full ||
+	    sizeof(line->text) - line->len < LINE_TAIL + VALUE_MIN) {
 		line->full = true;
 		line->len = before;
 	}
@@ -168,7 +169,7 @@ put_field(struct line *line, const struct log_field *field)
 {
 	char text[UUID_TEXT];
 
-	if (line->full || !put_key(line, field->key))
+	if (!put_key(line, field->key))
 		return;
 	switch (field->kind) {
 	case LOG_FIELD_TEXT:

@@ -145,7 +145,7 @@ utf8_cut(struct slice text, size_t max)
 	/* Only a character that reaches over the edge moves the cut. */
 	size_t len = utf8_step(slice_of(text.ptr + at, text.len - at), &code);
 
-	return at + len > max && len > 1 ? at : max;
+	return at + len > max ? at : max;
 }
 
 void

@@ -263,6 +263,8 @@ START_TEST(detached_bytes_end_in_nul)
 }
 END_TEST
 
+static char content[140001]; /* of the file that file_of made last */
+
 static int
 file_of(size_t size, char path[32])
 {
@@ -271,11 +273,9 @@ file_of(size_t size, char path[32])
 	memcpy(path, "/tmp/reeve-test-XXXXXX", 23);
 	fd = mkstemp(path);
 	ck_assert_int_ne(fd, -1);
-	for (size_t i = 0; i < size; i++) {
-		char c = (char)('a' + i % 26);
-
-		ck_assert_int_eq(pwrite(fd, &c, 1, (off_t)i), 1);
-	}
+	for (size_t i = 0; i < size; i++)
+		content[i] = (char)('a' + i % 26);
+	ck_assert_int_eq(pwrite(fd, content, size, 0), (ssize_t)size);
 	return fd;
 }
 
@@ -293,8 +293,8 @@ START_TEST(a_file_is_read_to_its_end)
 	buf_clear(&buf);
 	ck_assert_int_eq(buf_read_file(&buf, path, NULL), 0);
 	ck_assert_uint_eq(buf.len, size);
-	for (size_t i = 0; i < size; i++)
-		ck_assert_int_eq(buf.ptr[i], (char)('a' + i % 26));
+	if (size > 0)
+		ck_assert_mem_eq(buf.ptr, content, size);
 	buf_release(&buf);
 	close(fd);
 	unlink(path);

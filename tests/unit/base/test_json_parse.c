@@ -66,6 +66,8 @@ static const struct {
 	{ S("\"\\ud83d\\u0041\""), JSON_STRING, JSON_MARK_SURROGATE },
 	{ S("\"\\ud83d\\ud83d\\ude00\""), JSON_STRING, JSON_MARK_SURROGATE },
 	{ S("\"\\ude00\\ud83d\""), JSON_STRING, JSON_MARK_SURROGATE },
+	{ S("\"\\u0041\\udc00\""), JSON_STRING, JSON_MARK_SURROGATE },
+	{ S("\"\\ud800\\ue000\""), JSON_STRING, JSON_MARK_SURROGATE },
 	{ S("[{\"\\ud800\":1}]"), JSON_ARRAY, JSON_MARK_SURROGATE },
 	{ S("\"\xff\""), JSON_STRING, JSON_MARK_UTF8 },
 	{ S("\"\xc3\""), JSON_STRING, JSON_MARK_UTF8 },

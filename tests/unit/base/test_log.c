@@ -238,29 +238,41 @@ END_TEST
 
 static size_t wide;
 
-/* More fields of what must be escaped than a line holds. */
+static char wide_text[TEXT_MAX];
+
+/* More fields than a line holds; the texts of `wide` bytes must be escaped. */
 static void
 write_wide(void)
 {
-	char text[TEXT_MAX + 1] = "";
-	struct log_field fields[12] = { 0 };
+	struct log_field fields[1001] = { 0 };
 
-	for (size_t i = 0; i < TEXT_MAX; i++)
-		text[i] = "x\"\x01"[(i + wide) % 3];
-	for (size_t i = 0; i < COUNT(fields) - 1; i++)
-		fields[i] = log_slice("key", slice_of(text, TEXT_MAX - wide));
+	for (size_t i = 0; i < COUNT(fields) - 1; i++) {
+		fields[i] = i % 3 == 0 ? log_num("num", INT64_MIN)
+			    : i % 3 == 1
+				? log_uuid("run", &run_id)
+				: log_slice("key", slice_of(wide_text, wide));
+	}
 	clock_set(1, NOW_MS);
 	log_setup("reeved", LOG_INFO, json);
 	log_write(LOG_INFO, "wide", fields);
 }
 
+static void
+fill_wide_text(void)
+{
+	for (size_t i = 0; i < sizeof(wide_text); i++)
+		wide_text[i] = "x\"\x01y"[i % 4];
+}
+
 START_TEST(a_line_that_is_too_long_ends_well)
 {
+	struct buf last = BUF_INIT(TEXT_MAX);
 	struct apart apart;
 	struct json value;
 
 	json = true;
-	for (wide = 0; wide < 20; wide++) {
+	fill_wide_text();
+	for (wide = 1; wide <= TEXT_MAX; wide += 1 + wide / 8) {
 		apart_run(&apart, write_wide);
 		ck_assert_uint_eq(apart.writes, 1);
 		ck_assert_uint_le(apart.len, PIPE_BUF);
@@ -269,18 +281,26 @@ START_TEST(a_line_that_is_too_long_ends_well)
 				     &value, NULL, NULL),
 		    0);
 		ck_assert(json_true(json_get(value, "cut")));
+		buf_clear(&last);
+		json_decode(json_get(value, "key"), &last);
+		ck_assert_uint_le(last.len, wide);
+		if (last.len > 0)
+			ck_assert_mem_eq(last.ptr, wide_text, last.len);
 	}
+	buf_release(&last);
 }
 END_TEST
 
 START_TEST(a_long_logfmt_line_says_that_it_was_cut)
 {
-	static const char end[] = "\" cut=true\n";
+	static const char end[] = " cut=true\n";
 	struct apart apart;
 
 	json = false;
-	for (wide = 0; wide < 20; wide++) {
+	fill_wide_text();
+	for (wide = 1; wide <= TEXT_MAX; wide += 1 + wide / 8) {
 		apart_run(&apart, write_wide);
+		ck_assert_uint_eq(apart.writes, 1);
 		ck_assert_uint_le(apart.len, PIPE_BUF);
 		ck_assert_str_eq(
 		    apart.text + apart.len - (sizeof(end) - 1), end);

@@ -87,23 +87,23 @@ START_TEST(any_order_of_work_leaves_what_it_should)
 	size_t count = 0;
 	char text[64];
 
-	for (int step = 0; step < 40000; step++) {
+	for (int step = 0; step < 20000; step++) {
 		random = random * UINT64_C(6364136223846793005) + 1;
 		size_t n = (size_t)(random >> 33) % KEYS;
 		struct slice key = key_of(n, text);
 
 		/* Phases that mostly fill and phases that mostly empty. */
-		if ((random >> 20) % 8 < (step / 5000 % 2 == 0 ? 5 : 2)) {
-			ck_assert_ptr_eq(
-			    map_set(&map, key, &values[n]), want[n]);
-			count += want[n] == NULL;
-			want[n] = &values[n];
-		} else {
-			ck_assert_ptr_eq(map_remove(&map, key), want[n]);
-			count -= want[n] != NULL;
-			want[n] = NULL;
-		}
-		ck_assert_uint_eq(map.count, count);
+		bool fill = (random >> 20) % 8 < (step / 2500 % 2 == 0 ? 5 : 2);
+		void *before = fill ? map_set(&map, key, &values[n])
+				    : map_remove(&map, key);
+
+		if (before != want[n])
+			ck_abort_msg("step %d: another value before", step);
+		count += (fill && before == NULL);
+		count -= (!fill && before != NULL);
+		want[n] = fill ? &values[n] : NULL;
+		if (map.count != count)
+			ck_abort_msg("step %d: another count", step);
 	}
 	for (size_t n = 0; n < KEYS; n++)
 		ck_assert_ptr_eq(map_get(&map, key_of(n, text)), want[n]);
@@ -186,6 +186,24 @@ START_TEST(the_table_stays_as_small_as_its_content)
 	}
 	ck_assert_uint_eq(map.count, 10);
 	ck_assert_uint_le(map.cap, 64);
+	ck_assert_uint_lt(map.used, map.cap);
+	map_release(&map);
+}
+END_TEST
+
+/* Removed entries must not fill the table with their marks. */
+START_TEST(slots_are_used_only_by_what_is_there)
+{
+	struct map map = MAP_INIT;
+	char text[64];
+
+	for (size_t n = 0; n < KEYS; n++) {
+		map_set(&map, key_of(n, text), &values[0]);
+		map_remove(&map, key_of(n, text));
+		ck_assert_uint_eq(map.used, 0);
+	}
+	set_all(&map);
+	ck_assert_uint_eq(map.used, KEYS);
 	map_release(&map);
 }
 END_TEST
@@ -222,6 +240,7 @@ main(void)
 	tcase_add_loop_test(
 	    entry, any_order_of_work_leaves_what_it_should, 0, 4);
 	tcase_add_test(entry, the_table_stays_as_small_as_its_content);
+	tcase_add_test(entry, slots_are_used_only_by_what_is_there);
 	tcase_add_test(entry, a_value_of_null_is_a_bug);
 	suite_add_tcase(suite, entry);
 	tcase_add_test(walk, a_walk_sees_each_entry_once);

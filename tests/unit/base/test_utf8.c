@@ -128,8 +128,16 @@ static const struct {
 	    4 },
 	{ "abc\xf0\x9f\x98", "abc" FFFD, 3, 1 },
 	{ "abc\xe6\x97", "abc" FFFD, 3, 1 },
+	{ "\xc3"
+	  "abcdef",
+	    FFFD "abcdef", 0, 1 },
+	{ "\xe6\x97"
+	  "abcdef",
+	    FFFD "abcdef", 0, 1 },
 	{ "abc\xc3", "abc" FFFD, 3, 1 },
 	{ "\xf4\x90\x80\x80", FFFD FFFD FFFD FFFD, 0, 4 },
+	{ "\xf5\x80\x80\x80", FFFD FFFD FFFD FFFD, 0, 4 },
+	{ "\xf7\xbf\xbf\xbf", FFFD FFFD FFFD FFFD, 0, 4 },
 	{ "\xf8\x88\x80\x80\x80", FFFD FFFD FFFD FFFD FFFD, 0, 5 },
 	{ "a\xfe\xff"
 	  "b",
