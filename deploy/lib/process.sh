@@ -41,20 +41,3 @@ process_stop() {
 	done
 	rm -f "$file"
 }
-
-# The processes of a session whose leader has gone, of these program names:
-# what is left when a supervisor was killed. A session's number is not given
-# to a new process as long as one of its members lives.
-process_session() {
-	local session=$1 dir stat name pattern=" ${*:2} "
-	for dir in /proc/[0-9]*; do
-		stat=$(cat "$dir/stat" 2>/dev/null) || continue
-		name=${stat#*(}
-		name=${name%)*}
-		stat=${stat##*) }
-		# shellcheck disable=SC2086 # numbers
-		set -- $stat
-		[[ $4 == "$session" && $1 != Z && $pattern == *" $name "* ]] || continue
-		printf '%s\n' "${dir#/proc/}"
-	done
-}

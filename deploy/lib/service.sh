@@ -19,6 +19,8 @@ service_install() {
 		install -m 755 "$root/build/$name" "$programs/.new"
 		mv -T "$programs/.new" "$programs/${name#*/}"
 	done
+	# The tool worker holds the folder: another one only for other content.
+	! diff -rq "$root/deploy/examples" "$examples" >/dev/null 2>&1 || return 0
 	rm -rf "$state/etc/examples.new"
 	cp -rL --no-preserve=ownership "$root/deploy/examples" \
 		"$state/etc/examples.new"
@@ -127,8 +129,7 @@ service_start() {
 	process_note "$state/pid/reeved" $! || true
 	if ! wait_until 30 "$state/pid/reeved" service_is_ready "$start"; then
 		say "reeved did not start; its log: $log"
-		tail -c "+$start" "$log" | grep -E 'level=(warn|error)' | tail -n 5 |
-			sed 's/^/    /' >&2
+		tail -c "+$start" "$log" | tail -n 5 | sed 's/^/    /' >&2
 		service_stop
 		exit 1
 	fi
@@ -139,13 +140,30 @@ service_is_ready() {
 	tail -c "+$1" "$state/log/reeved.log" | grep -q 'event="\?ready\b'
 }
 
-# An orderly stop ends its workers too; of one that was killed, they are left
-# in its session.
+# Workers outlive a supervisor that was killed. They are known by the work
+# socket in their command line, their program and their user.
+service_workers() {
+	local file pid
+	# shellcheck disable=SC2013 # paths without spaces
+	for file in $(grep -lzxF "ipc://$run/work.sock" /proc/[0-9]*/cmdline \
+		2>/dev/null); do
+		pid=${file#/proc/}
+		pid=${pid%/cmdline}
+		case $(stat -c %U "/proc/$pid" 2>/dev/null) in
+		root | "$service_user" | "$box_user") ;;
+		*) continue ;;
+		esac
+		case $(head -z -n 1 "$file" 2>/dev/null | tr -d '\0') in
+		"$programs/reeve-model" | "$programs/reeve-tool") echo "$pid" ;;
+		esac
+	done
+}
+
+# An orderly stop ends its workers too.
 service_stop() {
-	local session pid file=$state/pid/reeved
-	session=$(cut -d ' ' -f 1 "$file" 2>/dev/null) || return 0
+	local pid file=$state/pid/reeved
 	process_stop "$file" TERM 30 || process_stop "$file" KILL 5 || true
-	for pid in $(process_session "$session" reeve-model reeve-tool); do
+	for pid in $(service_workers); do
 		process_note "$state/pid/left" "$pid" || continue
 		process_stop "$state/pid/left" TERM 10 ||
 			process_stop "$state/pid/left" KILL 5 || true
