@@ -32,7 +32,7 @@ static const char help[] =
     "  --slots N           calls held at once (default: 4 per processor)\n"
     "  --user NAME         started as root: who tools run as (default:\n"
     "                      reeve-box, else nobody)\n"
-    "  --orphan-s N        exit after so long without a supervisor (default:\n"
+    "  --orphan SECONDS    exit after so long without a supervisor (default:\n"
     "                      300; 0: never)\n"
     "  --allow-no-sandbox  work even if the sandbox does not: tools then run\n"
     "                      as plain processes of this user\n"
@@ -75,7 +75,7 @@ static const struct option option_table[] = {
 	{ "endpoint", required_argument, NULL, OPTION_ENDPOINT },
 	{ "slots", required_argument, NULL, OPTION_SLOTS },
 	{ "user", required_argument, NULL, OPTION_USER },
-	{ "orphan-s", required_argument, NULL, OPTION_ORPHAN_S },
+	{ "orphan", required_argument, NULL, OPTION_ORPHAN_S },
 	{ "allow-no-sandbox", no_argument, NULL, OPTION_ALLOW_NO_SANDBOX },
 	{ "work-dir", required_argument, NULL, OPTION_WORK_DIR },
 	{ "box", no_argument, NULL, OPTION_BOX },
@@ -161,7 +161,7 @@ read_option(struct options *o, int option, const char *text, struct err *err)
 		return 0;
 	case OPTION_ORPHAN_S:
 		return read_number(
-		    "orphan-s", text, 0, ORPHAN_S_MAX, &o->orphan_s, err);
+		    "orphan", text, 0, ORPHAN_S_MAX, &o->orphan_s, err);
 	case OPTION_ALLOW_NO_SANDBOX:
 		o->allow_off = true;
 		return 0;
