@@ -281,8 +281,7 @@ send_entry(struct store *store, struct store_entry *e)
 		query = QUERY_accept;
 		store_accept_params(e->step, me, p);
 	} else {
-		query = QUERY_step;
-		store_step_params(e->step, me, p);
+		query = store_step_params(e->step, me, p);
 	}
 	db_send(store->db[DB_BATCH], query, p, on_step_result, store);
 }

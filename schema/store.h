@@ -80,7 +80,8 @@ const struct store_stats *store_stats(const struct store *store);
 void store_bye(struct store *store, db_synced *done, void *arg);
 
 /* ---- store_step.c: rows as parameters ---- */
-void store_step_params(
+/* Returns the statement that takes them: the cheapest that has every part. */
+enum db_query store_step_params(
     const struct step *step, const struct uuid *me, struct db_params *p);
 void store_accept_params(
     const struct step *step, const struct uuid *me, struct db_params *p);

@@ -189,21 +189,76 @@ moved_call_params(struct db_params *p, const struct call_row *calls, size_t n)
 	MOVED(DB_INT8, db_int8(p, (int64_t)row->dropped_bytes));
 }
 
-void
+static void
+inbox_params(struct db_params *p, const struct inbox_key *keys, size_t n)
+{
+	COLUMN(p, DB_TEXT, keys, n, db_bytes(p, row->kind));
+	COLUMN(p, DB_TEXT, keys, n, db_bytes(p, row->key));
+}
+
+/* ---- which statement a step takes ---- */
+
+enum part {
+	PART_TURN_END = 1,
+	PART_TURN_START = 2,
+	PART_ITEMS = 4,
+	PART_CALLS_NEW = 8,
+	PART_CALLS_MOVED = 16,
+	PART_INBOX = 32,
+};
+
+/* Cheapest first: every part that a statement has costs, used or not. */
+static const struct {
+	enum db_query query;
+	unsigned parts;
+} statements[] = {
+	{ QUERY_step_final, PART_TURN_END | PART_ITEMS },
+	{ QUERY_step_outputs, PART_TURN_START | PART_ITEMS | PART_CALLS_MOVED },
+	{ QUERY_step_calls, PART_TURN_END | PART_ITEMS | PART_CALLS_NEW },
+	{ QUERY_step, PART_TURN_END | PART_TURN_START | PART_ITEMS |
+			  PART_CALLS_NEW | PART_CALLS_MOVED | PART_INBOX },
+};
+
+static unsigned
+parts_of(const struct step *step)
+{
+	unsigned parts = 0;
+
+	parts |= step->turn_end != NULL ? PART_TURN_END : 0;
+	parts |= step->turn_start != NULL ? PART_TURN_START : 0;
+	parts |= step->item_count > 0 ? PART_ITEMS : 0;
+	parts |= step->inbox_count > 0 ? PART_INBOX : 0;
+	for (size_t i = 0; i < step->call_count; i++)
+		parts |= step->calls[i].kind == CALL_ROW_NEW ? PART_CALLS_NEW
+							     : PART_CALLS_MOVED;
+	return parts;
+}
+
+enum db_query
 store_step_params(
     const struct step *step, const struct uuid *me, struct db_params *p)
 {
+	unsigned need = parts_of(step), parts;
+	size_t i = 0;
+
+	while ((need & ~statements[i].parts) != 0)
+		i++;
+	parts = statements[i].parts;
 	guard(p, step, me);
 	run_params(p, &step->run);
-	turn_end_params(p, step->turn_end);
-	turn_start_params(p, step->turn_start);
-	item_params(p, step->items, step->item_count);
-	new_call_params(p, step->calls, step->call_count);
-	moved_call_params(p, step->calls, step->call_count);
-	COLUMN(
-	    p, DB_TEXT, step->inbox, step->inbox_count, db_bytes(p, row->kind));
-	COLUMN(
-	    p, DB_TEXT, step->inbox, step->inbox_count, db_bytes(p, row->key));
+	if (parts & PART_TURN_END)
+		turn_end_params(p, step->turn_end);
+	if (parts & PART_TURN_START)
+		turn_start_params(p, step->turn_start);
+	if (parts & PART_ITEMS)
+		item_params(p, step->items, step->item_count);
+	if (parts & PART_CALLS_NEW)
+		new_call_params(p, step->calls, step->call_count);
+	if (parts & PART_CALLS_MOVED)
+		moved_call_params(p, step->calls, step->call_count);
+	if (parts & PART_INBOX)
+		inbox_params(p, step->inbox, step->inbox_count);
+	return statements[i].query;
 }
 
 void

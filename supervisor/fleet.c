@@ -134,27 +134,47 @@ fleet_has_room(const struct fleet *fleet, const struct need *need)
 	return !fleet->closed && find_room(fleet, need, &fit) != NULL;
 }
 
+/* What a run has queued: its turn, or calls. False at the end. */
+static bool
+next_need(const struct run *run, size_t *pos, struct need *ret)
+{
+	*ret = (struct need){ .name = slice_string(run->agent->model),
+		.run = run };
+	if (run->state == RUN_model)
+		return (*pos)++ == 0 && !run->turn_open;
+	ret->tool = true;
+	while (run->state == RUN_tools && *pos < run->call_count) {
+		const struct run_call *call = &run->calls[(*pos)++];
+
+		ret->name = call->name;
+		if (call->state == CALL_QUEUED)
+			return true;
+	}
+	return false;
+}
+
 bool
 fleet_offers_next(const struct fleet *fleet, const struct run *run)
 {
-	struct need need = { .name = slice_string(run->agent->model),
-		.run = run };
-	size_t fit = 0;
+	struct need need;
+	size_t pos = 0, fit = 1;
 
-	if (run->state == RUN_model) {
+	while (fit > 0 && next_need(run, &pos, &need))
 		find_room(fleet, &need, &fit);
-		return fit > 0;
+	return fit > 0;
+}
+
+bool
+fleet_has_room_next(const struct fleet *fleet, const struct run *run)
+{
+	struct need need;
+	size_t pos = 0;
+
+	while (next_need(run, &pos, &need)) {
+		if (fleet_has_room(fleet, &need))
+			return true;
 	}
-	need.tool = true;
-	for (size_t i = 0; i < run->call_count; i++) {
-		need.name = run->calls[i].name;
-		if (run->calls[i].state != CALL_QUEUED)
-			continue;
-		find_room(fleet, &need, &fit);
-		if (fit == 0)
-			return false;
-	}
-	return true;
+	return false;
 }
 
 static void

@@ -49,6 +49,8 @@ bool fleet_place(void *fleet, const struct need *need, struct placement *ret_at,
 bool fleet_has_room(const struct fleet *fleet, const struct need *need);
 /* Does any worker offer what the run's next start needs, busy or not? */
 bool fleet_offers_next(const struct fleet *fleet, const struct run *run);
+/* Could something of what the run has queued be placed now? */
+bool fleet_has_room_next(const struct fleet *fleet, const struct run *run);
 /* A reservation that leads to no start. */
 void fleet_give_back(struct fleet *fleet, const struct placement *at);
 /* No new placements from now on: the supervisor stops. */

@@ -10,8 +10,9 @@
 #include "supervisor/schedule.h"
 #include "supervisor/watch.h"
 
-#define RUN_ID_OFF_MS (24u * 3600 * 1000) /* how far an id's time may be off   \
-					   */
+#define RUN_ID_OFF_MS                                                          \
+	(24u * 3600 * 1000) /* how far an id's time may be off                 \
+			     */
 #define LIST_DEFAULT 20
 
 struct front {

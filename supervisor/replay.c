@@ -21,8 +21,9 @@ struct replay {
 	size_t step_count;
 };
 
-#define REPLAY_STEPS_MAX 4096u /* at once; the rest comes with the next look   \
-				*/
+#define REPLAY_STEPS_MAX                                                       \
+	4096u /* at once; the rest comes with the next look                    \
+	       */
 
 static struct step *
 step_at(struct replay *r, int64_t no)

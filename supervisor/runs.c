@@ -417,7 +417,8 @@ runs_accept(struct runs *runs, struct run *owned, struct agent_entry *agent,
 	slot->step.agent_version = agent->version;
 }
 
-/* Credit goes to those who wait, in order of priority, then time. */
+/* Credit goes to those who wait, in the order in which they were claimed:
+ * priority, then time. Each takes what it can before the next one looks. */
 static void
 feed_starved(struct runs *runs)
 {
@@ -425,9 +426,13 @@ feed_starved(struct runs *runs)
 
 	runs->feed = false;
 	LIST_EACH (slot, next, &runs->all, struct slot, link) {
-		if (slot->starved && !slot->open &&
-		    list_is_empty(&slot->inputs))
-			runs_input(slot, INPUT_PLACE);
+		if (!slot->starved || slot->open ||
+		    !list_is_empty(&slot->inputs) ||
+		    !fleet_has_room_next(runs->sup->fleet, slot->run))
+			continue;
+		runs_input(slot, INPUT_PLACE);
+		list_remove(&slot->ready);
+		build(slot);
 	}
 }
 
@@ -436,8 +441,6 @@ runs_pass(struct runs *runs)
 {
 	size_t left = runs->count;
 
-	if (runs->feed)
-		feed_starved(runs);
 	while (!list_is_empty(&runs->ready) && left-- > 0) {
 		struct slot *slot =
 		    LIST_FIRST(&runs->ready, struct slot, ready);
@@ -445,6 +448,8 @@ runs_pass(struct runs *runs)
 		list_remove(&slot->ready);
 		build(slot);
 	}
+	if (runs->feed)
+		feed_starved(runs);
 	store_flush(runs->sup->store);
 }
 

@@ -23,7 +23,7 @@ struct watcher {
 	uint64_t seq;  /* last event sent */
 	uint64_t step; /* last step sent whole */
 	bool deltas;
-	bool answered;		 /* the client was told that the run exists */
+	bool answered;           /* the client was told that the run exists */
 	bool replaying, removed; /* removed: freed when the replay ends */
 	bool behind;             /* must be served from rows */
 };

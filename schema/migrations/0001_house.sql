@@ -7,6 +7,15 @@ create schema reeve;
 comment on schema reeve is 'What applications use: views to read, reeve.submit and reeve.cancel to start and stop runs.';
 comment on schema reeve_store is 'Tables of the supervisor. Read them through the views in schema reeve.';
 
+-- Enums, since a CHECK on a hot table is parsed again for every statement, and
+-- so is a generated column: together a quarter of a step's cost.
+create type reeve_store.run_state as enum ('queued', 'model', 'tools',
+    'waiting_approval', 'completed', 'incomplete', 'failed', 'cancelled');
+create type reeve_store.turn_state as enum ('dispatched', 'done', 'failed',
+    'refused', 'lost', 'cancelled');
+create type reeve_store.call_state as enum ('queued', 'dispatched', 'done',
+    'cancelled');
+
 -- Agents: immutable versions. json, not jsonb: key order is kept.
 create table reeve_store.agents (
     name text not null,
@@ -17,9 +26,9 @@ create table reeve_store.agents (
 );
 
 -- One row per run. The owner's guarded statement is the only way to move it;
--- everybody else inserts a row with owner null, or into inbox. The generated
--- columns stand in for state and owner in the indexes, so that an ordinary
--- step touches no indexed value (heap-only update).
+-- everybody else inserts a row with owner null, or into inbox. live, queued and
+-- active_session follow from state; they stand in for it in the indexes, so
+-- that an ordinary step touches no indexed value (heap-only update).
 create table reeve_store.runs (
     id uuid primary key,
     root uuid not null,
@@ -27,11 +36,9 @@ create table reeve_store.runs (
     agent text not null,
     agent_version integer not null,
     session text,
-    priority smallint not null default 0 check (priority between -100 and 100),
+    priority smallint not null default 0,
     format smallint not null default 1,
-    state text not null default 'queued' check (state in ('queued', 'model',
-        'tools', 'waiting_approval', 'completed', 'incomplete', 'failed',
-        'cancelled')),
+    state reeve_store.run_state not null default 'queued',
     reason text,
     error text,
     waits_for text,
@@ -53,11 +60,9 @@ create table reeve_store.runs (
     cached_tokens bigint not null default 0,
     reasoning_tokens bigint not null default 0,
     metadata json,
-    live boolean not null generated always as (state in ('queued', 'model',
-        'tools', 'waiting_approval')) stored,
-    queued boolean not null generated always as (state = 'queued') stored,
-    active_session text generated always as (case when state in ('model',
-        'tools', 'waiting_approval') then session end) stored
+    live boolean not null default true,    -- state is not final
+    queued boolean not null default true,  -- state is queued
+    active_session text                    -- session, while live and not queued
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
 
 create index runs_queue on reeve_store.runs (priority desc, queue_at, id)
@@ -76,8 +81,7 @@ create table reeve_store.turns (
     run uuid not null,
     turn integer not null,
     attempt integer not null,
-    state text not null check (state in ('dispatched', 'done', 'failed',
-        'refused', 'lost', 'cancelled')),
+    state reeve_store.turn_state not null,
     worker text not null,
     process uuid not null,
     worker_session bigint not null,
@@ -131,8 +135,7 @@ create table reeve_store.tool_calls (
     item_idx integer not null,
     call_id text not null,
     name text not null,
-    state text not null check (state in ('queued', 'dispatched', 'done',
-        'cancelled')),
+    state reeve_store.call_state not null,
     idempotent boolean not null default false,
     attempt integer not null default 0,
     worker text,
@@ -333,7 +336,7 @@ comment on function reeve.cancel(uuid, text) is
 create view reeve.runs as
 select r.id, r.agent, r.agent_version, r.session,
     case r.state when 'model' then 'running' when 'tools' then 'running'
-        else r.state end as state,
+        else r.state::text end as state,
     r.reason,
     case
         when not r.live then null
@@ -374,7 +377,7 @@ comment on column reeve.runs.step is 'Committed steps.';
 comment on column reeve.runs.strikes is 'Claims since the last progress; high numbers mean that it kills supervisors.';
 
 create view reeve.turns as
-select run, turn, attempt, state, worker, model, response_id, request_id,
+select run, turn, attempt, state::text, worker, model, response_id, request_id,
     status, finish, error_class, error_code, error, http_status, wait_ms,
     input_tokens, output_tokens, cached_tokens, reasoning_tokens, total_tokens,
     queued_at, sent_at, ended_at, headers_ms, first_ms, total_ms
@@ -416,7 +419,7 @@ comment on column reeve.items.item is 'The item as it was stored and as it is re
 
 create view reeve.tool_calls as
 select c.run, c.turn, c.call, c.call_id, c.name, i.item ->> 'arguments' as arguments,
-    c.state, c.attempt, c.worker, c.outcome, c.code, o.item ->> 'output' as output,
+    c.state::text, c.attempt, c.worker, c.outcome, c.code, o.item ->> 'output' as output,
     c.wall_ms, c.cpu_ms, c.rss_kb, c.stdout_bytes, c.stderr_bytes,
     c.dropped_bytes, c.sandbox, c.bound_at, c.dispatched_at, c.ended_at
 from reeve_store.tool_calls c

@@ -3,9 +3,10 @@
 with u as (
     insert into reeve_store.runs (id, root, agent, agent_version, session,
         priority, metadata, state, waits_for, owner, claim, step, turn,
-        started_at)
+        started_at, live, queued)
     values ($1::uuid, $1::uuid, $2::text, $3::int4, $4::text, $5::int2,
-        $6::json, $7::text, $8::text, $9::uuid, $10::int4, 1, $11::int4, now())
+        $6::json, $7::text::reeve_store.run_state, $8::text, $9::uuid, $10::int4, 1, $11::int4, now(),
+        true, false)
     on conflict (id) do nothing
     returning id, step
 ), turn_start as (

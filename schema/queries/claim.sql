@@ -11,6 +11,6 @@ update reeve_store.runs r set owner = $1::uuid, claim = r.claim + 1,
     strikes = r.strikes + 1, needs = null
 from c where r.id = c.id
 returning r.id, r.agent, r.agent_version, r.session, r.priority, r.format,
-    r.state, r.claim, r.step, r.strikes, r.turn, r.active_ms,
+    r.state::text, r.claim, r.step, r.strikes, r.turn, r.active_ms,
     (extract(epoch from r.wake_at - now()) * 1000)::int8, r.input_tokens,
     r.output_tokens, r.total_tokens, r.cached_tokens, r.reasoning_tokens

@@ -1,5 +1,5 @@
 -- The run's own row, for events.
-select agent, session, state, reason, error, turn, input_tokens, output_tokens,
+select agent, session, state::text, reason, error, turn, input_tokens, output_tokens,
     total_tokens, step, live,
     active_ms,
     (extract(epoch from coalesce(finished_at, created_at)) * 1000)::int8,

@@ -1,4 +1,4 @@
-select turn, attempt, state, worker, model, start_step, coalesce(end_step, 0),
+select turn, attempt, state::text, worker, model, start_step, coalesce(end_step, 0),
     finish, error_class, error, coalesce(wait_ms, 0),
     coalesce(input_tokens, 0), coalesce(output_tokens, 0),
     coalesce(total_tokens, 0),

@@ -2,7 +2,7 @@
 -- on the row that the guard returns. Returns 1, or 0 when the run has moved.
 with u as (
     update reeve_store.runs set
-        step = step + 1, strikes = 0, state = $5::text, reason = $6::text,
+        step = step + 1, strikes = 0, state = $5::text::reeve_store.run_state, reason = $6::text,
         error = $7::text, waits_for = $8::text, needs = $9::text,
         owner = case when $10::bool then null else owner end,
         wake_at = now() + $11::int8 * interval '1 ms', turn = $12::int4,
@@ -10,13 +10,15 @@ with u as (
         total_tokens = $15::int8, cached_tokens = $16::int8,
         reasoning_tokens = $17::int8, active_ms = $18::int8,
         started_at = coalesce(started_at, now()),
-        finished_at = case when $19::bool then now() end
+        finished_at = case when $19::bool then now() end,
+        live = not $19::bool, queued = false,
+        active_session = case when not $19::bool then session end
     where id = $1::uuid and owner = $2::uuid and claim = $3::int4
         and step = $4::int4 and live
     returning id, step
 ), turn_end as (
     update reeve_store.turns t set
-        state = $22::text, end_step = u.step, ended_at = now(),
+        state = $22::text::reeve_store.turn_state, end_step = u.step, ended_at = now(),
         response_id = $23::text, request_id = $24::text, status = $25::text,
         finish = $26::text, error_class = $27::text, error_code = $28::text,
         error = $29::text, http_status = $30::int4, wait_ms = $31::int8,
@@ -40,7 +42,8 @@ with u as (
     insert into reeve_store.tool_calls (run, turn, call, item_idx, call_id, name,
         state, idempotent, attempt, worker, process, worker_session, bound_step,
         dispatch_step, dispatched_at, end_step, ended_at, outcome)
-    select u.id, c.turn, c.call, c.item_idx, c.call_id, c.name, c.state,
+    select u.id, c.turn, c.call, c.item_idx, c.call_id, c.name,
+        c.state::reeve_store.call_state,
         c.idempotent, c.attempt, c.worker, c.process, c.session, u.step,
         case when c.state = 'dispatched' then u.step end,
         case when c.state = 'dispatched' then now() end,
@@ -53,7 +56,7 @@ with u as (
         outcome)
 ), calls_move as (
     update reeve_store.tool_calls t set
-        state = c.state, attempt = c.attempt,
+        state = c.state::reeve_store.call_state, attempt = c.attempt,
         idempotent = c.idempotent or t.idempotent,
         worker = coalesce(c.worker, t.worker),
         process = coalesce(c.process, t.process),

@@ -3,7 +3,8 @@
 with u as (
     update reeve_store.runs set step = step + 1, state = 'failed',
         reason = 'data_error', error = $5::text, waits_for = null,
-        needs = null, wake_at = null, finished_at = now()
+        needs = null, wake_at = null, finished_at = now(), live = false,
+        queued = false, active_session = null
     where id = $1::uuid and owner = $2::uuid and claim = $3::int4
         and step = $4::int4 and live
     returning id, step
