@@ -24,7 +24,9 @@ static int
 compare_bytes(struct slice a, struct slice b)
 {
 	size_t len = a.len < b.len ? a.len : b.len;
-	int order = len == 0 ? 0 : memcmp(a.ptr, b.ptr, len);
+	/* No pointer only where there are no bytes. */
+	bool none = a.ptr == NULL || b.ptr == NULL;
+	int order = none ? 0 : memcmp(a.ptr, b.ptr, len);
 
 	if (order != 0)
 		return order;

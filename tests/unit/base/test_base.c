@@ -45,12 +45,14 @@ static void
 look_at_core(int signal)
 {
 	struct rlimit core;
+	int limit, dumpable;
 
 	(void)signal;
-	_exit(getrlimit(RLIMIT_CORE, &core) == 0 && core.rlim_cur == 0 &&
-		      prctl(PR_GET_DUMPABLE) == 0
-		  ? NO_CORE
-		  : 1);
+	/* NOLINTBEGIN(bugprone-signal-handler): both only enter the kernel. */
+	limit = getrlimit(RLIMIT_CORE, &core);
+	dumpable = prctl(PR_GET_DUMPABLE);
+	/* NOLINTEND(bugprone-signal-handler) */
+	_exit(limit == 0 && core.rlim_cur == 0 && dumpable == 0 ? NO_CORE : 1);
 }
 
 static void
