@@ -143,20 +143,45 @@ refuse_names(
 	return 0;
 }
 
-/* The kernel reads the low 32 bits of these arguments only, so that a filter
- * must not look at the others. */
 static int
-refuse_bits(scmp_filter_ctx ctx, int nr, unsigned arg, uint64_t mask,
+refuse_if(scmp_filter_ctx ctx, int error, int nr, struct scmp_arg_cmp is)
+{
+	return seccomp_rule_add_array(
+	    ctx, SCMP_ACT_ERRNO((uint32_t)error), nr, 1, &is);
+}
+
+/* Refuses the call when the argument has one of these values under the mask (0:
+ * the bits of the value itself). */
+static int
+refuse_values(scmp_filter_ctx ctx, int nr, unsigned arg, uint64_t mask,
     const uint64_t *values, size_t count)
 {
-	for (size_t i = 0; i < count; i++) {
-		int rc = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), nr, 1,
-		    SCMP_CMP(arg, SCMP_CMP_MASKED_EQ,
-			mask == 0 ? values[i] : mask, values[i]));
-		if (rc != 0)
-			return rc;
+	int rc = 0;
+
+	for (size_t i = 0; i < count && rc == 0; i++) {
+		struct scmp_arg_cmp is = {
+			.arg = arg,
+			.op = SCMP_CMP_MASKED_EQ,
+			.datum_a = mask == 0 ? values[i] : mask,
+			.datum_b = values[i],
+		};
+
+		rc = refuse_if(ctx, EPERM, nr, is);
 	}
-	return 0;
+	return rc;
+}
+
+static int
+refuse_all_but(
+    scmp_filter_ctx ctx, int error, int nr, unsigned arg, uint64_t value)
+{
+	struct scmp_arg_cmp is = {
+		.arg = arg,
+		.op = SCMP_CMP_NE,
+		.datum_a = value,
+	};
+
+	return refuse_if(ctx, error, nr, is);
 }
 
 static int
@@ -164,20 +189,21 @@ refuse_arguments(scmp_filter_ctx ctx)
 {
 	int rc;
 
-	rc = refuse_bits(
+	rc = refuse_values(
 	    ctx, SCMP_SYS(clone), 0, 0, new_namespaces, COUNT(new_namespaces));
+	/* The kernel reads the low 32 bits only: a filter must not look at
+	 * more. */
 	if (rc == 0)
-		rc = refuse_bits(ctx, SCMP_SYS(ioctl), 1, UINT32_MAX,
+		rc = refuse_values(ctx, SCMP_SYS(ioctl), 1, UINT32_MAX,
 		    terminal_tricks, COUNT(terminal_tricks));
 	if (rc == 0)
-		rc = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM),
-		    SCMP_SYS(personality), 1, SCMP_A0(SCMP_CMP_NE, 0));
+		rc = refuse_all_but(ctx, EPERM, SCMP_SYS(personality), 0, 0);
 	if (rc == 0)
-		rc = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EAFNOSUPPORT),
-		    SCMP_SYS(socket), 1, SCMP_A0(SCMP_CMP_NE, AF_UNIX));
+		rc = refuse_all_but(
+		    ctx, EAFNOSUPPORT, SCMP_SYS(socket), 0, AF_UNIX);
 	if (rc == 0)
-		rc = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EAFNOSUPPORT),
-		    SCMP_SYS(socketpair), 1, SCMP_A0(SCMP_CMP_NE, AF_UNIX));
+		rc = refuse_all_but(
+		    ctx, EAFNOSUPPORT, SCMP_SYS(socketpair), 0, AF_UNIX);
 	return rc;
 }
 

@@ -285,8 +285,10 @@ enter_namespaces(struct err *err)
 	gid_t gid = getegid();
 
 	if (unshare(CLONE_NEWUSER | CLONE_NEWNS) == -1)
-		return err_errno(err, "no user namespace for unprivileged "
-				      "users");
+		return err_errno(err,
+		    "no user namespace for unprivileged users (sysctl "
+		    "user.max_user_namespaces, "
+		    "kernel.unprivileged_userns_clone, AppArmor)");
 	if (root_map_ids(uid, gid) == -1)
 		return err_errno(err, "ids of the user namespace");
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == -1)

@@ -29,6 +29,7 @@
 
 #define SPAWNER_COMM  "reeve-spawner"
 #define SPAWNER_BOXES 4096u /* running at once */
+#define SPAWNER_SOCK  3     /* descriptor, behind the standard streams */
 #define SPAWNER_STAT  2048u /* bytes of /proc/self/stat */
 
 struct child {
@@ -51,6 +52,25 @@ struct spawner {
 	char *strings[SPAWNER_STRINGS + 2]; /* into message */
 };
 
+/* What the worker has open is none of its business; lines on stderr stay. */
+static int
+close_files(struct spawner *s)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (null == -1 || dup2(null, STDIN_FILENO) == -1 ||
+	    dup2(null, STDOUT_FILENO) == -1)
+		return -1;
+	if (fcntl(STDERR_FILENO, F_GETFD) == -1 &&
+	    dup2(null, STDERR_FILENO) == -1)
+		return -1;
+	if (s->sock != SPAWNER_SOCK &&
+	    dup3(s->sock, SPAWNER_SOCK, O_CLOEXEC) == -1)
+		return -1;
+	s->sock = SPAWNER_SOCK;
+	return close_range(SPAWNER_SOCK + 1, ~0u, 0);
+}
+
 static int
 prepare_process(struct spawner *s, struct err *err)
 {
@@ -67,6 +87,8 @@ prepare_process(struct spawner *s, struct err *err)
 	loop_raise_limits();
 	sigemptyset(&all);
 	sigaddset(&all, SIGCHLD);
+	if (close_files(s) == -1)
+		return err_errno(err, "close_range in the spawner");
 	s->signals = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
 	s->self = pidfd_open(getpid(), 0);
 	if (s->signals == -1 || s->self == -1)
