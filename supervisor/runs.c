@@ -2,7 +2,7 @@
  * The life of a loaded run between the loop and the store. One step at a time:
  * inputs wait until the effects of the last step were released or dropped.
  */
-#include "supervisor/runs.h"
+#include "supervisor/runs_internal.h"
 
 #include <sodium.h>
 
@@ -17,34 +17,6 @@ static void release(struct slot *slot);
 
 /* ---- slots ---- */
 
-static struct queued *
-queued_free(struct queued *q)
-{
-	buf_release(&q->frame);
-	link_body_free(q->body);
-	mem_free(q->text);
-	mem_free(q->inbox_kind);
-	mem_free(q->inbox_key);
-	return mem_free(q);
-}
-
-static struct queued *
-first_queued(struct list *list)
-{
-	return LIST_FIRST(list, struct queued, link);
-}
-
-static void
-free_list(struct list *list)
-{
-	while (!list_is_empty(list)) {
-		struct queued *q = first_queued(list);
-
-		list_remove(&q->link);
-		queued_free(q);
-	}
-}
-
 static void
 slot_free(struct slot *slot)
 {
@@ -57,8 +29,8 @@ slot_free(struct slot *slot)
 	runs->count--;
 	agents_name(&slot->sup->agents, slice_string(slot->agent->agent.name))
 	    ->active--;
-	free_list(&slot->inputs);
-	free_list(&slot->consumed);
+	queued_free_all(&slot->inputs);
+	queued_free_all(&slot->consumed);
 	step_release(&slot->step);
 	run_free(slot->run);
 	mem_free(slot);
@@ -92,153 +64,6 @@ runs_add(struct runs *runs, struct run *owned, struct agent_entry *agent)
 	return slot;
 }
 
-/* ---- inputs ---- */
-
-static void
-make_ready(struct slot *slot)
-{
-	if (!slot->open && !list_is_empty(&slot->inputs) &&
-	    !list_is_linked(&slot->ready))
-		list_append(&slot->sup->runs->ready, &slot->ready);
-}
-
-static struct queued *
-queue(struct slot *slot, enum input_kind kind)
-{
-	struct queued *q = MEM_NEW(struct queued);
-
-	q->input.kind = kind;
-	list_append(&slot->inputs, &q->link);
-	make_ready(slot);
-	return q;
-}
-
-void
-runs_input(struct slot *slot, enum input_kind kind)
-{
-	(void)queue(slot, kind);
-}
-
-void
-runs_cancel(
-    struct slot *slot, struct slice reason, const struct receipt *receipt)
-{
-	struct queued *q = queue(slot, INPUT_CANCEL);
-
-	q->text = mem_string_n(reason.ptr, reason.len);
-	q->input.text = slice_of(q->text, reason.len);
-	q->receipt = *receipt;
-}
-
-static enum input_kind
-kind_of(const struct msg *msg, bool tool)
-{
-	if (msg->id == MSG_turn_done)
-		return INPUT_TURN_DONE;
-	if (msg->id == MSG_turn_failed)
-		return INPUT_TURN_FAILED;
-	if (msg->id == MSG_tool_done)
-		return INPUT_TOOL_DONE;
-	return tool ? INPUT_TOOL_REFUSED : INPUT_TURN_REFUSED;
-}
-
-/* A copy of a message that stands on its own bytes. */
-static void
-keep_message(struct queued *q, const struct msg *msg)
-{
-	struct err err = { 0 };
-
-	q->frame = BUF_INIT(LIMIT_MESSAGE);
-	if (msg_encode(msg, &q->frame, &err) == -1 ||
-	    msg_decode(&q->msg, buf_slice(&q->frame), &err) == -1)
-		BUG("a decoded message cannot be encoded: %s", err.text);
-	q->input.msg = &q->msg;
-}
-
-static void
-name_attempt(struct queued *q, const struct fleet_result *r)
-{
-	q->input.turn = (uint32_t)r->turn;
-	q->input.call = (uint32_t)r->call;
-	q->input.attempt = (uint32_t)r->attempt;
-}
-
-void
-runs_result(struct slot *slot, const struct fleet_result *r)
-{
-	struct queued *q = queue(slot, kind_of(r->msg, r->call != 0));
-
-	keep_message(q, r->msg);
-	name_attempt(q, r);
-	q->body = link_body_take(r->owner);
-	if (q->body != NULL)
-		q->input.body = link_body_slice(q->body);
-	if (r->msg->id != MSG_refused)
-		q->receipt = (struct receipt){ .kind = RECEIPT_WORKER,
-			.peer = *r->peer };
-}
-
-static bool
-is_queued(struct list *list, struct slice kind, struct slice key)
-{
-	struct queued *q;
-
-	LIST_EACH (q, next, list, struct queued, link) {
-		if (q->inbox_kind != NULL && slice_is(kind, q->inbox_kind) &&
-		    slice_is(key, q->inbox_key))
-			return true;
-	}
-	return false;
-}
-
-/* A stored result; false when the row cannot be read (it is then dropped). */
-static bool
-inbox_result(struct queued *q, struct slice frame, struct slice body)
-{
-	struct err err = { 0 };
-
-	q->frame = BUF_INIT(LIMIT_MESSAGE);
-	buf_put_slice(&q->frame, frame);
-	if (msg_decode(&q->msg, buf_slice(&q->frame), &err) == -1) {
-		log_warn("inbox row cannot be read", log_err(&err));
-		return false;
-	}
-	q->text = mem_string_n(body.ptr, body.len);
-	q->input.body = slice_of(q->text, body.len);
-	q->input.msg = &q->msg;
-	q->input.kind = kind_of(&q->msg, q->msg.id == MSG_tool_done);
-	if (q->msg.id == MSG_tool_done)
-		name_attempt(
-		    q, &(struct fleet_result){ .turn = q->msg.tool_done.turn,
-			   .call = q->msg.tool_done.call,
-			   .attempt = q->msg.tool_done.attempt });
-	else /* turn_done and turn_failed begin alike */
-		name_attempt(
-		    q, &(struct fleet_result){ .turn = q->msg.turn_done.turn,
-			   .attempt = q->msg.turn_done.attempt });
-	return true;
-}
-
-void
-runs_inbox(struct slot *slot, struct slice kind, struct slice key,
-    struct slice note, struct slice frame, struct slice body)
-{
-	struct queued *q;
-
-	if (is_queued(&slot->inputs, kind, key) ||
-	    is_queued(&slot->consumed, kind, key))
-		return;
-	q = queue(slot, INPUT_CANCEL);
-	q->inbox_kind = mem_string_n(kind.ptr, kind.len);
-	q->inbox_key = mem_string_n(key.ptr, key.len);
-	if (slice_is(kind, "cancel")) {
-		q->text = mem_string_n(note.ptr, note.len);
-		q->input.text = slice_of(q->text, note.len);
-	} else if (!inbox_result(q, frame, body)) {
-		q->input.kind = INPUT_PLACE; /* deletes the row, does nothing */
-	}
-}
-
 /* ---- receipts ---- */
 
 static void
@@ -268,7 +93,7 @@ static void
 give_receipts(struct slot *slot)
 {
 	while (!list_is_empty(&slot->consumed)) {
-		struct queued *q = first_queued(&slot->consumed);
+		struct queued *q = queued_first(&slot->consumed);
 
 		list_remove(&q->link);
 		give_receipt(slot, q);
@@ -380,7 +205,7 @@ build(struct slot *slot)
 
 	begin_step(slot);
 	do {
-		consume(slot, first_queued(&slot->inputs), now);
+		consume(slot, queued_first(&slot->inputs), now);
 	} while (goes_on(slot, fx));
 	slot->starved_ms =
 	    fx->starved && slot->starved ? slot->starved_ms : now;
@@ -389,7 +214,7 @@ build(struct slot *slot)
 	if (!fx->changed) {
 		give_receipts(slot);
 		step_release(&slot->step);
-		make_ready(slot);
+		runs_make_ready(slot);
 		return;
 	}
 	run_seal(slot->run, fx, now);
@@ -403,7 +228,7 @@ runs_accept(struct runs *runs, struct run *owned, struct agent_entry *agent,
     struct step *step, const struct receipt *receipt)
 {
 	struct slot *slot = runs_add(runs, owned, agent);
-	struct queued *q = queue(slot, INPUT_START);
+	struct queued *q = runs_queue(slot, INPUT_START);
 
 	q->receipt = *receipt;
 	owned->claim = 1;
@@ -469,7 +294,7 @@ drop(struct slot *slot)
 		struct list *list = pass == 0 ? &slot->consumed : &slot->inputs;
 
 		while (!list_is_empty(list)) {
-			struct queued *q = first_queued(list);
+			struct queued *q = queued_first(list);
 			struct fleet_result r = { .peer = &q->receipt.peer,
 				.run = slot->run->id,
 				.turn = q->input.turn,
@@ -549,7 +374,8 @@ send_start(struct slot *slot, const struct effect *e)
 
 	if (rc == 0)
 		return;
-	q = queue(slot, e->call == 0 ? INPUT_TURN_REFUSED : INPUT_TOOL_REFUSED);
+	q = runs_queue(
+	    slot, e->call == 0 ? INPUT_TURN_REFUSED : INPUT_TOOL_REFUSED);
 	q->input.turn = e->turn;
 	q->input.call = e->call;
 	q->input.attempt = e->attempt;
@@ -585,7 +411,7 @@ release(struct slot *slot)
 		drop(slot);
 		return;
 	}
-	make_ready(slot);
+	runs_make_ready(slot);
 }
 
 void
@@ -609,7 +435,7 @@ runs_answer(
 		    log_uuid("run", &slot->run->id),
 		    log_str("sqlstate", entry->err.sqlstate));
 		while (!list_is_empty(&slot->consumed)) {
-			struct queued *q = first_queued(&slot->consumed);
+			struct queued *q = queued_first(&slot->consumed);
 
 			list_remove(&q->link);
 			if (q->receipt.kind == RECEIPT_SUBMIT)
@@ -643,7 +469,7 @@ lose(struct slot *slot, const struct flight *f, bool never)
 	    log_uuid("run", &slot->run->id), log_num("turn", f->turn),
 	    log_num("call", f->call), log_num("attempt", f->attempt),
 	    log_str("worker", f->worker));
-	q = queue(slot, kind);
+	q = runs_queue(slot, kind);
 	q->input.turn = f->turn;
 	q->input.call = f->call;
 	q->input.attempt = f->attempt;
@@ -730,79 +556,6 @@ runs_drop_all(struct runs *runs)
 
 		drop(slot);
 	}
-}
-
-/* ---- results for others ---- */
-
-struct forward {
-	struct supervisor *sup;
-	struct peer peer;
-	struct uuid run;
-	uint64_t turn, call, attempt;
-	bool failed;
-};
-
-static void
-on_put(void *arg, const PGresult *result, bool aborted, const struct err *err)
-{
-	struct forward *f = arg;
-
-	(void)aborted;
-	if (err != NULL) {
-		f->failed = true;
-		log_warn("result not stored for its owner",
-		    log_uuid("run", &f->run), log_err(err));
-	} else if (db_get_int(result, 0, 0) == 0) {
-		log_info("late result", log_uuid("run", &f->run),
-		    log_num("turn", (int64_t)f->turn),
-		    log_num("call", (int64_t)f->call),
-		    log_num("attempt", (int64_t)f->attempt));
-	}
-}
-
-static void
-on_put_synced(void *arg, const struct err *err)
-{
-	struct forward *f = arg;
-
-	if (err == NULL && !f->failed) {
-		fleet_ack(f->sup->fleet, &f->peer, &f->run, f->turn, f->call,
-		    f->attempt);
-		schedule_poke(f->sup->schedule);
-	}
-	mem_free(f); /* not stored: the worker says it again */
-}
-
-void
-runs_forward(struct supervisor *sup, const struct fleet_result *r)
-{
-	struct db *side = store_side(sup->store);
-	struct db_params p = DB_PARAMS_INIT;
-	struct buf frame = BUF_INIT(LIMIT_MESSAGE);
-	struct forward *f;
-	struct err err = { 0 };
-	char key[80];
-
-	if (!db_is_up(side) || r->msg->id == MSG_refused)
-		return;
-	if (msg_encode(r->msg, &frame, &err) == -1)
-		BUG("a decoded message cannot be encoded: %s", err.text);
-	f = MEM_NEW(struct forward);
-	*f = (struct forward){ sup, *r->peer, r->run, r->turn, r->call,
-		r->attempt, false };
-	snprintf(key, sizeof(key), "%u/%u/%u", (unsigned)r->turn,
-	    (unsigned)r->call, (unsigned)r->attempt);
-	db_uuid(&p, &r->run);
-	db_int4(&p, (int64_t)r->turn);
-	db_int4(&p, (int64_t)r->call);
-	db_int4(&p, (int64_t)r->attempt);
-	db_text(&p, slice_string(key));
-	db_bytes(&p, buf_slice(&frame));
-	db_bytes(&p, r->body);
-	db_send(side, QUERY_result_put, &p, on_put, f);
-	db_sync(side, on_put_synced, f);
-	db_params_release(&p);
-	buf_release(&frame);
 }
 
 /* ---- life ---- */

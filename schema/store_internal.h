@@ -1,0 +1,62 @@
+/*
+ * What the files of the store share.
+ */
+#ifndef SCHEMA_STORE_INTERNAL_H
+#define SCHEMA_STORE_INTERNAL_H
+
+#include "schema/store.h"
+
+enum batch_state {
+	BATCH_IDLE,
+	BATCH_SENT,
+	BATCH_UNKNOWN,  /* connection lost before the commit was seen */
+	BATCH_SETTLING, /* connected again: asking what became of it */
+};
+
+struct store {
+	struct store_config config;
+	struct db *db[DB_USES]; /* owned */
+	char application[DB_USES][80];
+
+	struct list waiting; /* entries, in order of arrival */
+	struct store_entry *batch[STORE_BATCH_RUNS];
+	size_t batch_count;
+	size_t given;     /* results seen of the batch in flight */
+	size_t failed_at; /* first failing entry, or SIZE_MAX */
+	enum batch_state state;
+	size_t limit; /* runs of the next batch */
+	unsigned env_failures, schema_failures;
+	uint64_t pause_until_ms;
+	uv_timer_t *retry; /* wakes the loop when a pause ends */
+
+	char timeline[16];
+	bool rewound;
+	int64_t old_sessions;
+
+	bool registered;
+	uint64_t beat_sent_ms, beat_acked_ms; /* when the acked one was sent */
+	bool beat_open;
+	uv_timer_t *beat;
+
+	struct db_params params;
+	struct store_stats stats;
+};
+
+/* ---- store_batch.c ---- */
+
+void store_give(
+    struct store *store, struct store_entry *entry, enum store_answer answer);
+/* Empties the batch in flight into the caller's array; the store is idle. */
+void store_take_batch(
+    struct store *store, struct store_entry *batch[], size_t *ret_count);
+/* Back to the head of the queue, in the same order. */
+void store_put_back(
+    struct store *store, struct store_entry *batch[], size_t count);
+
+/* ---- store_settle.c ---- */
+
+/* The batch connection is there: what became of the batch that was in flight
+ * when the last one was lost? */
+void store_settle(struct store *store);
+
+#endif
