@@ -4,13 +4,30 @@
 #include "base/alloc.h"
 #include "cli/command.h"
 
+static void
+print_answer(struct cli *cli, const struct uuid *run, struct json answer)
+{
+	struct json state = json_get(answer, "state");
+	char *program = cli_program(cli), id[UUID_TEXT];
+
+	uuid_text(run, id);
+	if (!print_has(state) || json_is(state, "cancelling")) {
+		buf_printf(&cli->out, "run %s will end as cancelled\n", id);
+	} else {
+		buf_printf(&cli->out, "run %s has ended: ", id);
+		print_value_word(&cli->out, state, 0);
+		buf_putc(&cli->out, '\n');
+	}
+	buf_printf(&cli->out, "look at it: %s show %s\n", program, id);
+	mem_free(program);
+}
+
 static int
 run_cancel(struct cli *cli)
 {
 	struct msg msg = { .id = MSG_cancel_run };
 	struct client_answer answer;
 	struct err err = { 0 };
-	char *program, id[UUID_TEXT];
 
 	if (cli_run_id(cli, 0, &msg.cancel_run.run, &err) == -1)
 		return cli_usage(cli, "cancel", &err);
@@ -18,16 +35,10 @@ run_cancel(struct cli *cli)
 	msg.cancel_run.reason = slice_string(cli->options.reason);
 	if (cli_ask(cli, &msg, (struct slice){ 0 }, NULL, &answer, &err) == -1)
 		return cli_fail(cli, &err);
-	if (cli->options.json) {
+	if (cli->options.json)
 		print_json_line(&cli->out, answer.body);
-	} else {
-		program = cli_program(cli);
-		uuid_text(&msg.cancel_run.run, id);
-		buf_printf(&cli->out,
-		    "run %s will end as cancelled\nsee: %s show %s\n", id,
-		    program, id);
-		mem_free(program);
-	}
+	else
+		print_answer(cli, &msg.cancel_run.run, answer.body);
 	client_answer_release(&answer);
 	return cli_flush(cli, CLI_COMPLETED);
 }

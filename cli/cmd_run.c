@@ -113,7 +113,7 @@ submit(struct cli *cli, struct client_answer *ret_answer)
 static int
 run_run(struct cli *cli)
 {
-	struct client_answer answer;
+	struct client_answer answer = { 0 };
 	int code = submit(cli, &answer);
 
 	return code != 0 ? code : watch_run(cli, &answer.run, 0);
@@ -122,7 +122,7 @@ run_run(struct cli *cli)
 static int
 run_submit(struct cli *cli)
 {
-	struct client_answer answer;
+	struct client_answer answer = { 0 };
 	struct json_writer j = json_writer(&cli->out);
 	char id[UUID_TEXT];
 	int code = submit(cli, &answer);

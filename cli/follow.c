@@ -1,8 +1,10 @@
 /*
  * Keeps a watch alive. When the connection broke, the watch is asked for again
  * from the last event: a restarted supervisor knows no watchers. After a long
- * silence too, since a process that stands still keeps its connections. Owns
- * its timer and signals while it runs; never prints.
+ * silence too, since a process that stands still keeps its connections. Each
+ * watch follows an unwatch, whose answer proves that somebody is there, and
+ * which ends the watch that may still stand. Owns its timer and signals while
+ * it runs; never prints.
  */
 #include "cli/follow.h"
 
@@ -12,6 +14,7 @@
 
 #define TICK_MS     50u
 #define AGAIN_MS    250u /* between two tries while nobody is there */
+#define OVERS_MAX   2
 #define NEVER       UINT64_MAX
 #define SIGNALS     2
 #define HANDLES_MAX (1 + SIGNALS)
@@ -23,7 +26,7 @@ struct follow {
 	uv_signal_t signals[SIGNALS];
 	int open; /* handles */
 	uint64_t seq;
-	uint64_t watch_request, get_request;
+	uint64_t unwatch_request, watch_request, get_request;
 	uint64_t
 	    asked_ms; /* the watch was sent then; NEVER = it was answered */
 	uint64_t again_ms; /* not before: the next try */
@@ -32,6 +35,8 @@ struct follow {
 	uint64_t news_ms;  /* the last event */
 	uint64_t get_ms;   /* when to ask what it waits for */
 	uint32_t get_pause_ms;
+	unsigned
+	    overs; /* answers that say the run has ended, without its end */
 	bool was_heard, stopped;
 	enum follow_end end;
 	int rc;
@@ -56,8 +61,9 @@ note(struct follow *f, enum follow_note note, struct json value)
 		f->config.on_note(f->config.arg, note, value);
 }
 
+/* Somebody is there. */
 static void
-heard(struct follow *f)
+met(struct follow *f)
 {
 	bool was_lost = f->lost_ms != NEVER;
 
@@ -66,6 +72,13 @@ heard(struct follow *f)
 	f->heard_ms = clock_ms();
 	if (was_lost && f->was_heard)
 		note(f, FOLLOW_CONNECTION_BACK, (struct json){ 0 });
+}
+
+/* And knows the run. */
+static void
+heard(struct follow *f)
+{
+	met(f);
 	f->was_heard = true;
 }
 
@@ -86,7 +99,7 @@ static bool
 is_passing(struct slice type)
 {
 	return slice_is(type, "delta") || slice_is(type, "snapshot") ||
-	       slice_is(type, "turn_reset") || slice_is(type, "resync");
+	       slice_is(type, "resync");
 }
 
 static void
@@ -100,6 +113,7 @@ on_event(void *arg, const struct msg_event *event, struct json body)
 	f->news_ms = f->heard_ms;
 	f->get_pause_ms = f->config.waits_ms;
 	f->get_ms = f->news_ms + f->get_pause_ms;
+	f->overs = 0;
 	if (!is_passing(event->type)) {
 		if (event->seq <= f->seq)
 			return;
@@ -110,13 +124,24 @@ on_event(void *arg, const struct msg_event *event, struct json body)
 		stop(f, 0, FOLLOW_ENDED);
 }
 
+/* What the run's row says while no event comes. An end whose event lies before
+ * from_seq never comes; one that was just committed comes soon, so the row is
+ * believed at the second look. */
 static void
-on_waits(struct follow *f, struct json body)
+on_row(struct follow *f, struct json body)
 {
-	struct json waits = json_get(json_get(body, "run"), "waits_for");
+	struct json run = json_get(body, "run");
+	struct json waits = json_get(run, "waits_for");
 
+	heard(f);
 	if (waits.type == JSON_STRING)
 		note(f, FOLLOW_WAITS, waits);
+	if (json_get(run, "finished_at").type != JSON_STRING)
+		return;
+	if (++f->overs < OVERS_MAX)
+		return;
+	note(f, FOLLOW_OVER, run);
+	stop(f, 0, FOLLOW_ENDED);
 }
 
 /* A supervisor that was fine before and has trouble now gets the same time to
@@ -144,27 +169,41 @@ on_answer(void *arg, const struct msg *msg, struct json body)
 	if (msg->id == MSG_reply && msg->reply.request == f->watch_request)
 		heard(f);
 	else if (msg->id == MSG_reply && msg->reply.request == f->get_request)
-		on_waits(f, body);
+		on_row(f, body);
+	else if (msg->id == MSG_reply &&
+		 msg->reply.request == f->unwatch_request)
+		met(f);
 	else if (msg->id == MSG_failed &&
 		 (msg->failed.request == f->watch_request ||
 		     msg->failed.request == 0))
 		on_refusal(f, &msg->failed);
 }
 
+static int
+send_one(struct follow *f, const struct msg *msg)
+{
+	struct err err = { 0 };
+
+	return client_send(f->config.client, msg, (struct slice){ 0 }, &err);
+}
+
 static void
 send_watch(struct follow *f, uint64_t now)
 {
-	struct err err = { 0 };
-	struct msg msg = { .id = MSG_watch };
+	struct msg unwatch = { .id = MSG_unwatch };
+	struct msg watch = { .id = MSG_watch };
 
+	f->unwatch_request = client_request(f->config.client);
 	f->watch_request = client_request(f->config.client);
-	msg.watch = (struct msg_watch){
+	unwatch.unwatch.request = f->unwatch_request;
+	unwatch.unwatch.run = f->config.run;
+	watch.watch = (struct msg_watch){
 		.request = f->watch_request,
 		.run = f->config.run,
 		.from_seq = f->seq,
 		.deltas = f->config.deltas,
 	};
-	if (client_send(f->config.client, &msg, (struct slice){ 0 }, &err) == 0)
+	if (send_one(f, &unwatch) == 0 && send_one(f, &watch) == 0)
 		f->asked_ms = now;
 	else
 		lost(f, now);
@@ -187,14 +226,12 @@ on_connection(void *arg, bool up)
 static void
 send_get(struct follow *f, uint64_t now)
 {
-	struct err err = { 0 };
 	struct msg msg = { .id = MSG_get };
 
 	f->get_request = client_request(f->config.client);
 	msg.get.request = f->get_request;
 	msg.get.run = f->config.run;
-	if (client_send(f->config.client, &msg, (struct slice){ 0 }, &err) ==
-	    -1)
+	if (send_one(f, &msg) == -1)
 		return;
 	f->get_pause_ms = f->get_pause_ms * 2 < FOLLOW_WAITS_MAX
 			      ? f->get_pause_ms * 2
@@ -232,7 +269,7 @@ on_tick(uv_timer_t *timer)
 	}
 	if (is_watch_due(f, now))
 		send_watch(f, now);
-	if (f->lost_ms == NEVER && f->was_heard && now >= f->get_ms)
+	if (f->lost_ms == NEVER && f->asked_ms == NEVER && now >= f->get_ms)
 		send_get(f, now);
 }
 

@@ -17,7 +17,8 @@
 enum follow_note {
 	FOLLOW_CONNECTION_LOST,
 	FOLLOW_CONNECTION_BACK,
-	FOLLOW_WAITS, /* value: a sentence, what the run waits for */
+	FOLLOW_WAITS, /* value: a phrase, what the run waits for */
+	FOLLOW_OVER,  /* value: the run; it ended at or before from_seq */
 };
 
 struct follow_config {
@@ -37,7 +38,7 @@ struct follow_config {
 };
 
 enum follow_end {
-	FOLLOW_ENDED,    /* the run's last event was given */
+	FOLLOW_ENDED,    /* the run's last event was given, or FOLLOW_OVER */
 	FOLLOW_DETACHED, /* SIGINT or SIGTERM */
 };
 

@@ -70,6 +70,24 @@ forget_attempt(struct narrator *n)
 	n->item = 0;
 }
 
+/* The attempt whose text is on the screen came to nothing. */
+static void
+drop_attempt(struct narrator *n, struct json reason)
+{
+	narrate_break(n);
+	if (n->streams[NARRATE_TEXT].held.len > 0) {
+		print_look(n->out, n->style, PRINT_DIM);
+		buf_puts(n->out, "(what was printed of this turn is void");
+		if (print_has(reason)) {
+			buf_puts(n->out, ": ");
+			print_value_word(n->out, reason, 0);
+		}
+		buf_puts(n->out, ")\n");
+		print_look(n->out, n->style, PRINT_PLAIN);
+	}
+	forget_attempt(n);
+}
+
 /* False for what is older than what is on the screen. */
 static bool
 enter_attempt(struct narrator *n, struct json body)
@@ -81,6 +99,8 @@ enter_attempt(struct narrator *n, struct json body)
 		return true;
 	if (turn < n->turn || (turn == n->turn && attempt < n->attempt))
 		return false;
+	if (turn == n->turn)
+		drop_attempt(n, json_get(body, "reason"));
 	narrate_break(n);
 	forget_attempt(n);
 	n->turn = turn;
@@ -195,23 +215,12 @@ on_turn_started(struct narrator *n, struct json body)
 	enter_attempt(n, body);
 }
 
+/* Names the attempt that failed or the one that follows it. */
 static void
 on_turn_reset(struct narrator *n, struct json body)
 {
-	if (!enter_attempt(n, body))
-		return;
-	narrate_break(n);
-	if (n->streams[NARRATE_TEXT].held.len > 0) {
-		print_look(n->out, n->style, PRINT_DIM);
-		buf_puts(n->out, "(what was printed of this turn is void");
-		if (print_has(json_get(body, "reason"))) {
-			buf_puts(n->out, ": ");
-			print_value_word(n->out, json_get(body, "reason"), 0);
-		}
-		buf_puts(n->out, ")\n");
-		print_look(n->out, n->style, PRINT_PLAIN);
-	}
-	forget_attempt(n);
+	if (enter_attempt(n, body))
+		drop_attempt(n, json_get(body, "reason"));
 }
 
 /* A snapshot follows and tells what is really there. */
@@ -232,17 +241,22 @@ on_turn_completed(struct narrator *n, struct json body)
 static void
 on_turn_failed(struct narrator *n, struct json body)
 {
+	static const char *const why[] = { "class", "error" };
 	uint64_t wait_ms = print_u64(json_get(body, "wait_ms"));
 
 	enter_attempt(n, body);
 	narrate_break(n);
-	buf_printf(n->out,
-	    "turn %" PRIu64 ", attempt %" PRIu64 " failed: ", n->turn,
+	buf_printf(n->out, "turn %" PRIu64 ", attempt %" PRIu64 " ", n->turn,
 	    n->attempt);
-	print_value_word(n->out, json_get(body, "class"), 0);
-	if (print_has(json_get(body, "error"))) {
+	if (print_has(json_get(body, "state")))
+		print_value_word(n->out, json_get(body, "state"), 0);
+	else
+		buf_puts(n->out, "failed");
+	for (size_t i = 0; i < COUNT(why); i++) {
+		if (!print_has(json_get(body, why[i])))
+			continue;
 		buf_puts(n->out, ": ");
-		print_value_word(n->out, json_get(body, "error"), 0);
+		print_value_word(n->out, json_get(body, why[i]), 0);
 	}
 	if (wait_ms > 0) {
 		buf_puts(n->out, "; again in ");
@@ -307,17 +321,36 @@ on_reasoning_item(struct narrator *n, struct json body)
 /* ---- tools ---- */
 
 static void
-on_tool_called(struct narrator *n, struct json body)
+put_call(struct narrator *n, struct json name, struct json arguments)
 {
 	narrate_break(n);
 	buf_puts(n->out, "→ ");
 	print_look(n->out, n->style, PRINT_BOLD);
-	print_value_word(n->out, json_get(body, "name"), 0);
+	print_value_word(n->out, name, 0);
 	print_look(n->out, n->style, PRINT_PLAIN);
-	buf_putc(n->out, ' ');
-	print_value_word(
-	    n->out, json_get(body, "arguments"), NARRATE_ARGUMENTS);
+	if (print_has(arguments))
+		buf_putc(n->out, ' ');
+	print_value_word(n->out, arguments, NARRATE_ARGUMENTS);
 	buf_putc(n->out, '\n');
+}
+
+static void
+on_tool_called(struct narrator *n, struct json body)
+{
+	put_call(n, json_get(body, "name"), json_get(body, "arguments"));
+}
+
+/* Items of other kinds; a call among them is one that nobody carries out. */
+static void
+on_other_item(struct narrator *n, struct json body)
+{
+	struct json item = json_get(body, "item");
+
+	if (json_is(json_get(item, "type"), "function_call"))
+		put_call(
+		    n, json_get(item, "name"), json_get(item, "arguments"));
+	else
+		put_call(n, json_get(item, "type"), (struct json){ 0 });
 }
 
 static void
@@ -439,6 +472,7 @@ narrate(struct narrator *n, struct slice type, struct json body)
 		{ "turn_failed", on_turn_failed },
 		{ "message_output_created", on_message_item },
 		{ "reasoning_item_created", on_reasoning_item },
+		{ "item_created", on_other_item },
 		{ "tool_called", on_tool_called },
 		{ "tool_started", on_tool_started },
 		{ "tool_output", on_tool_output },

@@ -344,6 +344,8 @@ print_json_line(struct buf *out, struct json value)
 void
 table_init(struct table *table, const char *const *heads, size_t columns)
 {
+	if (columns == 0 || columns > TABLE_COLUMNS)
+		BUG("table of %zu columns", columns);
 	*table = (struct table){
 		.cells = BUF_INIT(PRINT_MAX),
 		.heads = heads,
@@ -373,10 +375,15 @@ void
 table_cell(struct table *table, struct slice text, size_t max)
 {
 	size_t start = table->cells.len;
-	size_t column = table->count++ % table->columns, width;
+	size_t column = table->column, width;
 
 	print_word(&table->cells, text, max);
 	buf_putc(&table->cells, '\0');
+	table->column++;
+	if (table->column == table->columns) {
+		table->column = 0;
+		table->rows++;
+	}
 	if (table->cells.failed)
 		return;
 	width = characters(table->cells.ptr + start);
@@ -430,7 +437,7 @@ table_print(struct table *table, struct style style, struct buf *out)
 	print_look(out, style, PRINT_DIM);
 	print_row(table, style, heads.ptr, out);
 	print_look(out, style, PRINT_PLAIN);
-	for (size_t i = 0; i < table->count / table->columns; i++)
+	for (size_t i = 0; i < table->rows; i++)
 		text = print_row(table, style, text, out);
 	buf_release(&heads);
 }

@@ -76,7 +76,8 @@ void print_one_line(struct buf *out, size_t start);
 struct table {
 	struct buf cells; /* NUL-terminated texts, row by row */
 	const char *const *heads;
-	size_t columns, count;
+	size_t columns, rows;
+	size_t column; /* of the next cell */
 	size_t widths[TABLE_COLUMNS];
 };
 void table_init(struct table *table, const char *const *heads, size_t columns);

@@ -116,6 +116,21 @@ on_waits(struct watch *w, struct json waits)
 		exit(CLI_FAILED);
 }
 
+/* There is no event left to tell: the row is all there is to say. */
+static void
+on_over(struct watch *w, struct json run)
+{
+	struct buf line = BUF_INIT(LIMIT_MESSAGE);
+
+	print_value_word(&line, json_get(run, "state"), 0);
+	cli_say("reeve: run %s has ended already: %.*s", w->id,
+	    SLICE_ARGS(buf_slice(&line)));
+	buf_release(&line);
+	on_end(w, run);
+	if (cli_flush(w->cli, 0) != 0)
+		exit(CLI_FAILED);
+}
+
 static void
 break_line(struct watch *w)
 {
@@ -141,6 +156,9 @@ on_note(void *arg, enum follow_note note, struct json value)
 		return;
 	case FOLLOW_WAITS:
 		on_waits(w, value);
+		return;
+	case FOLLOW_OVER:
+		on_over(w, value);
 		return;
 	}
 	BUG("note %d", (int)note);

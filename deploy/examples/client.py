@@ -17,8 +17,8 @@ import msgpack
 import zmq
 
 VERSION = 1 * 256 + 0
-SUBMIT, CANCEL, WATCH, FAILED, EVENT = 40, 43, 44, 62, 63
-PASSING = ("delta", "snapshot", "turn_reset", "resync")  # have no seq of their own
+SUBMIT, CANCEL, WATCH, UNWATCH, FAILED, EVENT = 40, 43, 44, 45, 62, 63
+PASSING = ("delta", "snapshot", "resync")  # have no seq of their own
 
 
 def uuid7():
@@ -45,13 +45,14 @@ class Client:
             sys.exit("the supervisor speaks another major version")
         return message, fields, json.loads(frames[1]) if any(frames[1:]) else None
 
-    def ask(self, message, *fields, body=None):
-        """Sends [version, id, request, fields…]; gives the answer's fields."""
+    def send(self, message, *fields, body=None):  # [version, id, request, …]
         self.request += 1
         frames = [msgpack.packb([VERSION, message, self.request, *fields])]
-        if body is not None:
-            frames.append(json.dumps(body).encode())
-        self.socket.send_multipart(frames)
+        self.socket.send_multipart(frames + ([body] if body else []))
+
+    def ask(self, message, *fields, body=None):
+        """Sends and gives the fields of the answer."""
+        self.send(message, *fields, body=body)
         end = time.monotonic() + self.answer_s
         while got := self.receive(max(0, end - time.monotonic())):
             if got[0] == EVENT:
@@ -63,20 +64,23 @@ class Client:
         sys.exit("no answer from the supervisor")
 
     def submit(self, agent, text):  # sending an id twice starts one run
-        return self.ask(SUBMIT, uuid7(), agent, body={"input": text})[1]
+        body = json.dumps({"input": text}).encode()
+        return self.ask(SUBMIT, uuid7(), agent, body=body)[1]
 
     def cancel(self, run, reason=""):
         self.ask(CANCEL, run, reason)
 
-    def follow(self, run):
+    def follow(self, run, seq=0):
         """Yields (type, body) up to the last event, stored ones once each."""
-        seq = 0
-        self.ask(WATCH, run, seq, True)
+        got = None
         while True:
+            if got is None:  # begin, or a silence: is a supervisor there?
+                self.ask(UNWATCH, run)
+                self.send(WATCH, run, seq, True)
             got = self.events.pop(0) if self.events else self.receive(self.silence_s)
-            if got is None:  # nothing to say, or a new supervisor: ask again
-                self.ask(WATCH, run, seq, True)
-            elif got[0] == EVENT and got[1][0] == run:
+            if got and got[0] == FAILED:
+                sys.exit("refused: " + got[1][2])
+            if got and got[0] == EVENT and got[1][0] == run:
                 new, kind, final = got[1][1:4]
                 if kind in PASSING or new > seq:
                     yield kind, got[2]

@@ -19,13 +19,33 @@ struct front {
 	struct loop *loop;
 	struct link *link; /* owned; NULL while the front is down */
 	struct peer peer;  /* who sent the last message */
-	unsigned count;    /* messages that came */
+	unsigned count;    /* messages that came, without unwatch */
+	bool mute;         /* unwatch is not answered */
 	void (*on_message)(
 	    struct front *front, const struct msg *msg, struct slice body);
 	void *arg;
 	uv_timer_t later;
 	void (*on_later)(struct front *front);
 };
+
+static inline void
+front_send(struct front *front, const struct msg *msg, const char *body)
+{
+	struct err err = { 0 };
+	int rc =
+	    link_send(front->link, &front->peer, msg, slice_string(body), &err);
+
+	ck_assert_msg(rc == 0, "%s", err.text);
+}
+
+static inline void
+front_reply(struct front *front, uint64_t request, const char *body)
+{
+	struct msg msg = { .id = MSG_reply };
+
+	msg.reply.request = request;
+	front_send(front, &msg, body);
+}
 
 static inline void
 front_message(void *arg, const struct peer *peer, const struct msg *msg,
@@ -35,6 +55,11 @@ front_message(void *arg, const struct peer *peer, const struct msg *msg,
 
 	(void)owner;
 	front->peer = *peer;
+	if (msg->id == MSG_unwatch) {
+		if (!front->mute)
+			front_reply(front, msg->unwatch.request, "{}");
+		return;
+	}
 	front->count++;
 	front->on_message(front, msg, body);
 }
@@ -116,25 +141,6 @@ front_release(struct front *front)
 	unlink(lock);
 	unlink(front->path);
 	rmdir(front->dir);
-}
-
-static inline void
-front_send(struct front *front, const struct msg *msg, const char *body)
-{
-	struct err err = { 0 };
-	int rc =
-	    link_send(front->link, &front->peer, msg, slice_string(body), &err);
-
-	ck_assert_msg(rc == 0, "%s", err.text);
-}
-
-static inline void
-front_reply(struct front *front, uint64_t request, const char *body)
-{
-	struct msg msg = { .id = MSG_reply };
-
-	msg.reply.request = request;
-	front_send(front, &msg, body);
 }
 
 static inline void

@@ -57,6 +57,10 @@ on_note(void *arg, enum follow_note note, struct json value)
 		ck_assert(json_is(value, "a worker"));
 		tell("WAITS");
 		return;
+	case FOLLOW_OVER:
+		ck_assert(json_is(json_get(value, "state"), "failed"));
+		tell("OVER");
+		return;
 	}
 }
 
@@ -126,7 +130,6 @@ whole_run(struct front *f, const struct msg *msg, struct slice body)
 {
 	(void)body;
 	check_watch(msg, 0);
-	front_reply(f, msg->watch.request, "{}");
 	event(1, "a");
 	event(1, "delta");
 	event(1, "a");
@@ -247,6 +250,7 @@ START_TEST(gives_up_on_a_supervisor_that_stands_still)
 	struct err err = { 0 };
 	uint64_t seq = 0;
 
+	front.mute = true;
 	front.on_message = one_event;
 	front_join(&front, client);
 	config.silence_ms = 100;
@@ -389,6 +393,45 @@ START_TEST(asks_what_a_run_waits_for_when_nothing_happens)
 }
 END_TEST
 
+static void
+tell_the_row_only(struct front *f, const struct msg *msg, struct slice body)
+{
+	(void)body;
+	if (msg->id == MSG_get)
+		front_reply(f, msg->get.request,
+		    "{\"run\":{\"state\":\"failed\",\"finished_at\":\"x\"}}");
+}
+
+START_TEST(ends_when_the_last_event_lies_before_its_place)
+{
+	front.on_message = tell_the_row_only;
+	front_join(&front, client);
+	config.waits_ms = 50;
+	follow_to_the_end(9, 9);
+	ck_assert_str_eq(story, "OVER ");
+}
+END_TEST
+
+static void
+end_after_the_row(struct front *f, const struct msg *msg, struct slice body)
+{
+	(void)body;
+	if (msg->id != MSG_get)
+		return;
+	tell_the_row_only(f, msg, body);
+	event(1, "end");
+}
+
+START_TEST(prefers_the_last_event_to_the_row)
+{
+	front.on_message = end_after_the_row;
+	front_join(&front, client);
+	config.waits_ms = 50;
+	follow_to_the_end(0, 1);
+	ck_assert_str_eq(story, "end:1 ");
+}
+END_TEST
+
 int
 main(void)
 {
@@ -414,6 +457,8 @@ main(void)
 	    refusal, does_not_wait_for_one_that_is_busy_from_the_start);
 	tcase_add_test(person, detaches_at_a_signal_and_knows_the_place);
 	tcase_add_test(person, asks_what_a_run_waits_for_when_nothing_happens);
+	tcase_add_test(person, ends_when_the_last_event_lies_before_its_place);
+	tcase_add_test(person, prefers_the_last_event_to_the_row);
 	for (size_t i = 0; i < COUNT(all); i++) {
 		tcase_add_checked_fixture(all[i], setup, teardown);
 		suite_add_tcase(suite, all[i]);
