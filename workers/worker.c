@@ -166,11 +166,13 @@ on_heartbeat(struct worker *worker, const struct msg *msg, struct slice body)
 	    &worker->session, msg->heartbeat.session, msg->heartbeat.sent_ms);
 }
 
+/* It does not know this session, goes, or answers a hello that it refuses. */
 static void
 on_bye(struct worker *worker, const struct msg *msg, struct slice body)
 {
 	(void)body;
-	(void)msg;
+	log_warn_slow(
+	    "supervisor said bye", log_slice("reason", msg->bye.reason));
 	lapse(worker, "the supervisor said bye");
 }
 

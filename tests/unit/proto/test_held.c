@@ -21,29 +21,95 @@ START_TEST(a_result_names_its_attempt_and_size)
 }
 END_TEST
 
+/* Seconds after the first sending, in pauses that double up to half a minute.
+ */
+static const uint64_t repeats_s[] = { 3, 9, 21, 45, 75, 105 };
+
 START_TEST(a_result_is_repeated_until_it_is_acked)
 {
 	struct attempt a = call_attempt(1);
+	size_t heard = 1;
 
 	start(1);
 	finish(&a, "r", 3);
 	hear(MSG_tool_done, 1);
-	for (size_t i = 2; i < 6; i++) {
-		/* In steps, so that the session stays open. */
-		while (count_of(MSG_tool_done) < i) {
-			move_clock(1000);
-			sync_worker();
-		}
-		ck_assert_uint_eq(count_of(MSG_tool_done), i);
-		ck_assert_str_eq(hear(MSG_tool_done, i)->body, "rrr");
+	for (uint64_t s = 1; s <= 110; s++) {
+		move_clock(1000);
+		hear(MSG_heartbeat, count_of(MSG_heartbeat) + 1);
+		sync_worker();
+		if (heard <= COUNT(repeats_s) && repeats_s[heard - 1] == s)
+			heard++;
+		ck_assert_uint_eq(count_of(MSG_tool_done), heard);
 	}
+	ck_assert_str_eq(hear(MSG_tool_done, heard)->body, "rrr");
 	ack(1);
 	ck_assert_uint_eq(hear(MSG_credit, 1)->credit, 1);
 	for (size_t i = 0; i < 60; i++) {
 		move_clock(1000);
 		hear(MSG_heartbeat, count_of(MSG_heartbeat) + 1);
 	}
-	ck_assert_uint_eq(count_of(MSG_tool_done), 5);
+	ck_assert_uint_eq(count_of(MSG_tool_done), heard);
+}
+END_TEST
+
+/* Every hello says how many slots are free: nothing is counted twice. */
+START_TEST(slots_freed_between_sessions_are_told_once)
+{
+	struct attempt a = call_attempt(1);
+
+	start(1);
+	finish(&a, "o", 1);
+	sup.welcome = false;
+	move_clock(LEASE_WORKER_MS);
+	ck_assert_uint_eq(hear(MSG_hello, 2)->credit, SLOTS - 1);
+	ack(1);
+	sync_worker();
+	sup.welcome = true;
+	move_clock(4000);
+	ck_assert_uint_eq(hear(MSG_hello, 3)->credit, SLOTS);
+	wait_for(is_connected);
+	sync_worker();
+	ck_assert_uint_eq(count_of(MSG_credit), 0);
+}
+END_TEST
+
+START_TEST(a_new_session_must_take_a_large_body_anew)
+{
+	struct attempt a = call_attempt(1);
+
+	start(1);
+	finish(&a, "b", LIMIT_BODY_HELD + 1);
+	send_about(MSG_take, &a);
+	ck_assert_uint_gt(hear(MSG_tool_done, 2)->body_len, 0);
+	move_clock(LEASE_WORKER_MS);
+	ck_assert_uint_eq(hear(MSG_tool_done, 3)->body_len, 0);
+}
+END_TEST
+
+/* 8 MiB at once, and no more before the next tenth of a second. */
+START_TEST(many_results_are_offered_in_bursts)
+{
+	slots = 64;
+	open_supervisor();
+	open_worker(0);
+	wait_for(is_connected);
+	for (uint64_t i = 1; i <= 40; i++)
+		start(i);
+	sup.welcome = false;
+	move_clock(LEASE_WORKER_MS);
+	hear(MSG_hello, 2);
+	for (uint64_t i = 1; i <= 40; i++) {
+		struct attempt a = call_attempt(i);
+
+		finish(&a, "m", LIMIT_BODY_HELD);
+	}
+	sup.welcome = true;
+	move_clock(4000);
+	hear(MSG_tool_done, 32);
+	sync_worker();
+	ck_assert_uint_eq(count_of(MSG_tool_done), 32);
+	move_clock(100);
+	hear(MSG_tool_done, 40);
 }
 END_TEST
 
@@ -174,6 +240,8 @@ START_TEST(a_result_over_its_limits_becomes_a_failure)
 	start(1);
 	finish(&tool, "o", (size_t)LIMIT_BODY + 1);
 	ck_assert_str_eq(hear(MSG_tool_done, 1)->text, "output_limit");
+	ck_assert_str_eq(hear(MSG_tool_done, 1)->body,
+	    "the result has 67108865 bytes, allowed are at most 67108864");
 	msg.turn_start.session = 1;
 	msg.turn_start.run = turn.run;
 	msg.turn_start.turn = turn.turn;
@@ -326,6 +394,9 @@ suite(void)
 
 	tcase_add_test(results, a_result_names_its_attempt_and_size);
 	tcase_add_test(results, a_result_is_repeated_until_it_is_acked);
+	tcase_add_test(results, slots_freed_between_sessions_are_told_once);
+	tcase_add_test(results, a_new_session_must_take_a_large_body_anew);
+	tcase_add_test(alone, many_results_are_offered_in_bursts);
 	tcase_add_test(results, a_result_survives_its_session);
 	tcase_add_test(results, a_running_attempt_is_listed_and_kept);
 	tcase_add_loop_test(results, a_large_body_waits_for_take, 0, 2);

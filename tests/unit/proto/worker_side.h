@@ -24,6 +24,7 @@ static struct {
 } work;
 
 static char dir[64];
+static uint32_t slots;
 static struct worker *worker;
 static uint64_t now;
 
@@ -113,7 +114,7 @@ worker_config(void)
 		.kind = "tool",
 		.name = "tester",
 		.sandbox = "none",
-		.slots = SLOTS,
+		.slots = slots,
 		.describe = describe,
 		.start = on_start,
 		.cancel = on_cancel,
@@ -175,6 +176,7 @@ set_up(void)
 	memset(&work, 0, sizeof(work));
 	sup.welcome = sup.echo = true;
 	sup.lease_ms = LEASE_WORKER_MS;
+	slots = SLOTS;
 	now = 1000000;
 	clock_set(now, now);
 	snprintf(dir, sizeof(dir), "/tmp/reeve-worker-XXXXXX");
