@@ -11,19 +11,20 @@
 
 #define PEOPLE_ENV  (CATALOGUE_ENV + 16u)
 #define PEOPLE_ARGV 256u
+#define PEOPLE_PATH 4096u
 
 static const char *const folders[] = { "/usr/local/bin", "/usr/bin" };
 
 /* A name without a slash is looked up as a shell would inside. */
 static const char *
-find_program(const char *name, char path[4096])
+find_program(const char *name, char path[PEOPLE_PATH])
 {
 	struct stat st;
 
 	if (strchr(name, '/') != NULL)
 		return name;
 	for (size_t i = 0; i < COUNT(folders); i++) {
-		snprintf(path, 4096, "%s/%s", folders[i], name);
+		snprintf(path, PEOPLE_PATH, "%s/%s", folders[i], name);
 		if (stat(path, &st) == 0)
 			return path;
 	}
@@ -69,6 +70,24 @@ exit_code(const struct box_report *report, struct err *err)
 	BUG("end of a box: %d", (int)report->end);
 }
 
+static int
+copy_words(const char *words[PEOPLE_ARGV + 1], char *const *argv,
+    char path[PEOPLE_PATH], struct err *err)
+{
+	size_t n = 0;
+
+	for (; argv[n] != NULL; n++) {
+		if (n == PEOPLE_ARGV)
+			return err_set(
+			    err, ERR_LIMIT, "more than %u words", PEOPLE_ARGV);
+		words[n] = argv[n];
+	}
+	if (n == 0)
+		return err_set(err, ERR_INPUT, "no command");
+	words[0] = find_program(argv[0], path);
+	return 0;
+}
+
 int
 people_run_box(struct sandbox *sandbox, const struct tool *tool,
     char *const *argv, struct err *err)
@@ -76,24 +95,20 @@ people_run_box(struct sandbox *sandbox, const struct tool *tool,
 	const char *words[PEOPLE_ARGV + 1] = { 0 };
 	const char *env[PEOPLE_ENV] = { "PATH=" BOX_PATH, "USER=" BOX_USER,
 		"LOGNAME=" BOX_USER, "TMPDIR=/tmp", "LANG=C.UTF-8" };
-	char home[4096], path[4096];
+	char home[PEOPLE_PATH], path[PEOPLE_PATH];
 	struct box_spec spec = {
 		.argv = words,
 		.env = env,
 		.limits = tool != NULL ? tool->limits : BOX_LIMITS_DEFAULT,
 		.fds = { STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO },
 	};
+	int wall_ms = tool != NULL ? (int)tool->limits.wall_s * 1000 : 0;
 	struct box_report report;
 	int stop_fd, rc;
 	size_t n = 5;
 
-	for (size_t i = 0; argv[i] != NULL; i++) {
-		if (i == PEOPLE_ARGV)
-			return err_set(
-			    err, ERR_LIMIT, "more than %u words", PEOPLE_ARGV);
-		words[i] = argv[i];
-	}
-	words[0] = find_program(argv[0], path);
+	if (copy_words(words, argv, path, err) == -1)
+		return -1;
 	snprintf(home, sizeof(home), "HOME=%s", sandbox_work_dir(sandbox));
 	env[n++] = home;
 	env[n++] = isatty(STDOUT_FILENO) ? "TERM=xterm" : "TERM=dumb";
@@ -102,9 +117,7 @@ people_run_box(struct sandbox *sandbox, const struct tool *tool,
 	stop_fd = watch_interrupts(err);
 	if (stop_fd == -1)
 		return -1;
-	rc = sandbox_run(sandbox, &spec,
-	    tool != NULL ? (int)tool->limits.wall_s * 1000 : 0, stop_fd,
-	    &report, err);
+	rc = sandbox_run(sandbox, &spec, wall_ms, stop_fd, &report, err);
 	close(stop_fd);
 	return rc == -1 ? -1 : exit_code(&report, err);
 }

@@ -15,6 +15,7 @@
 #define SLIM_PARTS 1024 /* mappings; more than that are left alone */
 
 /* Only there when the program has it. */
+// NOLINTNEXTLINE(bugprone-reserved-identifier): the name that the compiler uses
 extern void __asan_init(void) __attribute__((weak));
 
 struct parts {

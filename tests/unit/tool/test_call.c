@@ -617,6 +617,7 @@ rss_kb(pid_t pid)
 	return (size_t)pages * (size_t)sysconf(_SC_PAGESIZE) / 1024;
 }
 
+// NOLINTNEXTLINE(bugprone-reserved-identifier): the name that the compiler uses
 extern void __asan_init(void) __attribute__((weak));
 
 START_TEST(two_hundred_calls_leave_no_trace)
