@@ -228,8 +228,18 @@ static const struct {
 	{ "- {respond: [{text: \"h\\xe9llo\"}], delta_bytes: 2}", BODY("\"x\""),
 	    { "\"delta\":\"h\"", "\"delta\":\"\xc3\xa9\"",
 		"\"delta\":\"ll\"" } },
+	{ "- {respond: [{text: \"\\xe9\\u20ac\"}], delta_bytes: 1}",
+	    BODY("\"x\""),
+	    { "\"delta\":\"\xc3\xa9\"", "\"delta\":\"\xe2\x82\xac\"" } },
 	{ "- {respond: [{text: abcdef}], deltas: 3}", BODY("\"x\""),
 	    { "\"delta\":\"ab\"", "\"delta\":\"cd\"", "\"delta\":\"ef\"" } },
+	{ "- {respond: [{text: x}, {comment: c}], incomplete: content_filter}",
+	    BODY("\"x\""), { "\"status\":\"incomplete\",\"content\":[{" } },
+	/* line ends of the request must not end lines of the stream */
+	{ "- respond: [{text: x}]",
+	    "{\n\"model\":\"m\",\"tools\":[{\r\n\"type\":\"x\"\n}]," FIXED
+	    "\"input\":\"x\"}",
+	    { "\"tools\":[{  \"type\":\"x\" }]" } },
 	/* JSON, with what YAML readers refuse */
 	{ "[{\"respond\":[{\"text\":\"\\ud83d\\ude00\"}]}]", BODY("\"x\""),
 	    { "\"delta\":\"\xf0\x9f\x98\x80\"" } },
