@@ -111,20 +111,20 @@ service_start() {
 	service_models >"$state/etc/models.yaml"
 	service_config >"$state/etc/reeve.yaml"
 	sum=$(service_sum)
-	if process_alive "$state/pid/reeved" >/dev/null; then
-		if [[ ! -e $state/sum || $(<"$state/sum") != "$sum" ]]; then
-			say "programs or settings changed: the service is restarted"
-		elif service_answers; then
-			return 0
-		else
-			say "the service does not answer: it is restarted"
-		fi
+	if [[ -e $state/sum && $(<"$state/sum") != "$sum" ]]; then
+		# Workers of a service that was killed have read the old ones too.
+		say "programs or settings changed: the service is restarted"
+		service_stop
+	elif process_alive "$state/pid/reeved" >/dev/null; then
+		service_answers && return 0
+		say "the service does not answer: it is restarted"
 		service_stop
 	fi
 	[[ ! -e $log || $(stat -c %s "$log") -lt 20000000 ]] ||
 		mv "$log" "$log.1"
 	touch "$log"
 	start=$(($(stat -c %s "$log") + 1))
+	printf '%s\n' "$sum" >"$state/sum"
 	service_exec </dev/null >>"$log" 2>&1 9>&- &
 	process_note "$state/pid/reeved" $! || true
 	if ! wait_until 30 "$state/pid/reeved" service_is_ready "$start"; then
@@ -133,7 +133,6 @@ service_start() {
 		service_stop
 		exit 1
 	fi
-	printf '%s\n' "$sum" >"$state/sum"
 }
 
 service_is_ready() {
