@@ -6,6 +6,7 @@
 #ifndef TESTS_RESPONSES_RESULT_H
 #define TESTS_RESPONSES_RESULT_H
 
+#include "base/alloc.h"
 #include "workers/model/body.h"
 
 #define RESULT_MAX (256u << 20)

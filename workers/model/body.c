@@ -41,7 +41,10 @@ is_error(const struct body *body)
 bool
 body_is_over(const struct body *body)
 {
-	return body->response.over;
+	const struct responses *r = &body->response;
+
+	/* The body of an error is read to its end: all of it may be the text. */
+	return r->over && (!is_error(body) || r->state == RESPONSE_FAILED);
 }
 
 static void
@@ -61,7 +64,10 @@ on_event(void *arg, const struct sse_event *event)
 	struct body *body = arg;
 
 	responses_event(&body->response, event->name, event->data, event->cut);
-	return !body->response.over;
+	if (body->response.output.overflow)
+		fail(body, "client_too_large",
+		    "the answer is larger than a run may hold");
+	return !body_is_over(body);
 }
 
 /* White space and line ends before a body mean nothing to any kind of it. */
@@ -112,15 +118,12 @@ feed_events(struct body *body, struct slice chunk)
 		    is_error(body) ? BODY_ERROR_MAX : BODY_HEAD_MAX);
 	else if (body->text.cap > 0)
 		buf_release(&body->text);
-	if (body->response.output.overflow)
-		fail(body, "client_too_large",
-		    "the answer is larger than a run may hold");
 }
 
 void
 body_feed(struct body *body, struct slice chunk)
 {
-	if (body->response.over)
+	if (body_is_over(body))
 		return;
 	body->bytes += chunk.len;
 	if (body->kind == BODY_UNKNOWN)

@@ -32,11 +32,14 @@ tell_value(struct telling *t, const char *kind, struct json text)
 static size_t
 half_pair(struct slice text)
 {
-	const char *p = text.ptr + text.len - 6;
+	const char *p;
 	size_t slashes = 0;
 
-	if (text.len < 6 || memcmp(p, "\\u", 2) != 0 ||
-	    (p[2] != 'd' && p[2] != 'D') || memchr("89abAB", p[3], 6) == NULL)
+	if (text.len < 6)
+		return 0;
+	p = text.ptr + text.len - 6;
+	if (memcmp(p, "\\u", 2) != 0 || (p[2] != 'd' && p[2] != 'D') ||
+	    memchr("89abAB", p[3], 6) == NULL)
 		return 0;
 	while (slashes < text.len - 6 && p[-1 - (ptrdiff_t)slashes] == '\\')
 		slashes++;

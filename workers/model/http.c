@@ -12,9 +12,9 @@
 #include "base/map.h"
 
 #define SYSTEM_CA_FILE   "/etc/ssl/certs/ca-certificates.crt"
-#define READ_BYTES       16384L /* of one read */
-#define HTTP2_STREAMS    100u   /* that a connection carries at least */
-#define LEAVE_MS         250u   /* for the end of an answer that is known */
+#define READ_BYTES       4096L /* of one read; each open stream keeps them */
+#define HTTP2_STREAMS    100u  /* that a connection carries at least */
+#define LEAVE_MS         250u  /* for the end of an answer that is known */
 #define LEAVE_BYTES      65536u
 #define DNS_SECONDS      300L /* a lookup is good for */
 #define DNS_FRESH_MS     290000u

@@ -158,6 +158,27 @@ START_TEST(parts_of_a_summary_are_told_apart_by_an_empty_line)
 }
 END_TEST
 
+START_TEST(a_part_without_text_tells_nothing)
+{
+	struct telling t;
+
+	begin(&t, true);
+	read_of(&t, EVENT({
+		"type" : "response.output_text.done",
+		"output_index" : 0,
+		"content_index" : 0,
+		"text" : ""
+	}) EVENT({
+		"type" : "response.output_text.delta",
+		"output_index" : 0,
+		"content_index" : 1,
+		"delta" : "x"
+	}),
+	    1, "[[\"text\",0,\"x\"]]");
+	end(&t);
+}
+END_TEST
+
 START_TEST(half_a_pair_waits_for_its_other_half)
 {
 	struct telling t;
@@ -283,6 +304,7 @@ suite(void)
 	tcase_add_test(news, an_item_without_deltas_is_told_when_it_is_done);
 	tcase_add_test(
 	    news, parts_of_a_summary_are_told_apart_by_an_empty_line);
+	tcase_add_test(news, a_part_without_text_tells_nothing);
 	tcase_add_test(news, half_a_pair_waits_for_its_other_half);
 	tcase_add_loop_test(news, texts_told_do_not_depend_on_the_reads, 0, 64);
 	suite_add_tcase(s, news);
