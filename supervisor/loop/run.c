@@ -460,6 +460,14 @@ run_event_name(enum run_event event)
 	return event < RUN_EVENTS ? events[event].name : "nothing";
 }
 
+bool
+run_table_next(
+    enum run_state state, enum run_event event, enum run_state *ret_next)
+{
+	*ret_next = table[state][event].next;
+	return table[state][event].act != NULL;
+}
+
 void
 run_print_table(struct buf *out)
 {
