@@ -154,22 +154,33 @@ times(uint64_t a, uint64_t b, uint64_t modulus)
 	return (uint64_t)((wide)a * b % modulus);
 }
 
+/* Its digits as a number; 0 for zero and for more digits than fit. */
+static uint64_t
+digits_value(const struct decimal *number)
+{
+	uint64_t value = 0;
+
+	if (number->zero || decimal_digits(number) > DECIMAL_DIVISOR_DIGITS)
+		return 0;
+	for (size_t i = number->first; i <= number->last; i++)
+		value = value * 10 + decimal_digit(number, i);
+	return value;
+}
+
 /* number = A * 10^x and divisor = B * 10^y, neither A nor B ending in 0. With
  * x < y the quotient would need A to end in 0; else B must divide
  * A * 10^(x - y). */
 bool
 decimal_is_multiple(const struct decimal *number, const struct decimal *divisor)
 {
-	uint64_t b = 0, rest = 0, ten;
+	uint64_t b = digits_value(divisor), rest = 0, ten;
 
-	if (divisor->zero || decimal_digits(divisor) > DECIMAL_DIVISOR_DIGITS)
+	if (b == 0)
 		return false;
 	if (number->zero)
 		return true;
 	if (number->scale < divisor->scale)
 		return false;
-	for (size_t i = divisor->first; i <= divisor->last; i++)
-		b = b * 10 + decimal_digit(divisor, i);
 	for (size_t i = number->first; i <= number->last; i++)
 		rest = (times(rest, 10, b) + decimal_digit(number, i)) % b;
 	ten = 10 % b;

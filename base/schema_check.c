@@ -14,7 +14,7 @@
 #include "base/utf8.h"
 
 /* Work besides bytes read, in bytes that take about as long. */
-#define FAULT_UNITS   256u
+#define FAULT_UNITS   1000u
 #define SCHEMA_UNITS  32u
 #define COMPILE_UNITS 2000u
 

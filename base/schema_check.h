@@ -15,8 +15,8 @@
 
 #include "base/json.h"
 
-#define SCHEMA_WORK_MAX    (256u << 20) /* units of about a byte read */
-#define SCHEMA_NEST_MAX    512u  /* schemas entered at once, $ref included */
+#define SCHEMA_WORK_MAX (256u << 20) /* units of about a byte read */
+#define SCHEMA_NEST_MAX 512u /* schemas entered at once, $ref included */
 
 /* Is `schema` itself one that this file can apply? ERR_INPUT names the place
  * ("/properties/a/type: …"); also for a $ref that leads back to itself without

@@ -58,7 +58,7 @@ struct agent {
  * database would refuse, and for a name that stands twice in one object;
  * ERR_LIMIT past AGENT_DEFINITION_MAX. */
 int agent_parse(
-    struct agent *ret_agent, struct slice json, struct err *err) CHECKED;
+    struct agent *ret_agent, struct slice text, struct err *err) CHECKED;
 /* The same for a value of a checked text, without the check of characters and
  * double names. ret_where gets what offends, on ERR_INPUT. */
 int agent_from_json(struct agent *ret_agent, struct json json,

@@ -102,14 +102,14 @@ END_TEST
 static const char *const fit[] = {
 	"true",
 	"{}",
-	"{'$defs':{'t':{'type':'object','properties':{'kids':{'type':'array',"
-	"'items':{'$ref':'#/$defs/t'}}}}},'$ref':'#/$defs/t'}",
+	("{'$defs':{'t':{'type':'object','properties':{'kids':{'type':'array',"
+	 "'items':{'$ref':'#/$defs/t'}}}}},'$ref':'#/$defs/t'}"),
 	"{'anyOf':[{'type':'null'},{'properties':{'next':{'$ref':'#'}}}]}",
 	"{'contains':{'$ref':'#'}}",
 	"{'propertyNames':{'$ref':'#'}}",
-	"{'$schema':'https://json-schema.org/draft/2020-12/schema',"
-	"'$id':'urn:x','title':'t','default':5,'examples':[1],"
-	"'$comment':'c','format':'uri','deprecated':true}",
+	("{'$schema':'https://json-schema.org/draft/2020-12/schema',"
+	 "'$id':'urn:x','title':'t','default':5,'examples':[1],"
+	 "'$comment':'c','format':'uri','deprecated':true}"),
 	"{'enum':[{'$ref':'nowhere','type':5}]}",
 	"{'default':{'$ref':'nowhere'}}",
 	"{'properties':{'type':{'enum':['a']},'$id':{'type':'string'}}}",

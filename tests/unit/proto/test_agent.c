@@ -418,6 +418,27 @@ START_TEST(the_handler_can_end_the_load)
 }
 END_TEST
 
+START_TEST(refuses_a_folder_of_too_many_files)
+{
+	struct err err = { 0 };
+	char name[32];
+	int at = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	for (unsigned i = 0; i <= AGENT_FILES_MAX; i++) {
+		snprintf(name, sizeof(name), "%u.yaml", i);
+		ck_assert_int_eq(mknodat(at, name, S_IFREG | 0600, 0), 0);
+	}
+	ck_assert_int_eq(agent_load_dir(folder, on_agent, NULL, &err), -1);
+	ck_assert_int_eq(err.kind, ERR_LIMIT);
+	ck_assert_ptr_nonnull(strstr(err.text, "more than 10000 agents"));
+	for (unsigned i = 0; i <= AGENT_FILES_MAX; i++) {
+		snprintf(name, sizeof(name), "%u.yaml", i);
+		unlinkat(at, name, 0);
+	}
+	close(at);
+}
+END_TEST
+
 START_TEST(says_when_there_is_nothing_to_load)
 {
 	struct buf path = BUF_INIT(4096);
@@ -459,6 +480,8 @@ suite(void)
 	tcase_add_loop_test(files, an_error_in_the_last_file_changes_nothing, 0,
 	    (int)COUNT(wrong_files));
 	tcase_add_test(files, the_handler_can_end_the_load);
+	tcase_set_timeout(files, 30);
+	tcase_add_test(files, refuses_a_folder_of_too_many_files);
 	tcase_add_test(files, says_when_there_is_nothing_to_load);
 	suite_add_tcase(s, files);
 	return s;
