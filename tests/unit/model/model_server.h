@@ -46,13 +46,13 @@ server_path(void)
 	return path;
 }
 
-/* args: ended by NULL. Standard error goes to /dev/null if quiet. */
+/* args: ended by NULL. Its log goes nowhere. */
 static inline void
-server_spawn(struct server *server, const char *const args[], bool quiet)
+server_spawn(struct server *server, const char *const args[])
 {
 	char *argv[SERVER_ARGS + 2] = { 0 };
 	char name[] = "model-server";
-	int ends[2], null;
+	int ends[2];
 
 	argv[0] = name;
 	for (size_t i = 0; args[i] != NULL && i < SERVER_ARGS; i++)
@@ -61,10 +61,8 @@ server_spawn(struct server *server, const char *const args[], bool quiet)
 	server->pid = fork();
 	ck_assert_int_ge(server->pid, 0);
 	if (server->pid == 0) {
-		null = open("/dev/null", O_RDWR | O_CLOEXEC);
 		dup2(ends[1], STDOUT_FILENO);
-		if (quiet)
-			dup2(null, STDERR_FILENO);
+		dup2(open("/dev/null", O_RDWR | O_CLOEXEC), STDERR_FILENO);
 		execv(server_path(), argv);
 		_exit(127);
 	}
@@ -78,7 +76,7 @@ server_start(struct server *server, const char *const args[])
 	char line[64] = "";
 	ssize_t n;
 
-	server_spawn(server, args, true);
+	server_spawn(server, args);
 	n = read(server->out, line, sizeof(line) - 1);
 	ck_assert_msg(
 	    n > 0 && sscanf(line, "{\"port\":%d}", &server->port) == 1,
@@ -137,8 +135,7 @@ reply_write(char *ptr, size_t size, size_t n, void *buf)
 	return size * n;
 }
 
-/* On an easy handle of the caller, so that connections can be kept. headers:
- * lines, ended by NULL; body NULL: GET. */
+/* On the caller's easy handle, which keeps connections. body NULL: GET. */
 static inline void
 server_ask_on(CURL *curl, const struct server *server, const char *path,
     const char *const headers[], const char *body, struct reply *reply)
@@ -188,7 +185,6 @@ server_ask(const struct server *server, const char *path, const char *body,
 	curl_easy_cleanup(curl);
 }
 
-/* A bare connection. */
 static inline int
 server_connect(const struct server *server)
 {
@@ -249,51 +245,6 @@ server_read(int fd, const char *until, struct buf *out)
 			return n == 0 && until == NULL;
 		buf_put(out, bytes, (size_t)n);
 	}
-}
-
-/* The next event of a stream, its JSON checked; false at the end. */
-static inline bool
-event_next(struct slice *rest, struct json *ret_event)
-{
-	const char *begin, *end;
-
-	if (rest->len == 0)
-		return false;
-	begin = memmem(rest->ptr, rest->len, "data: ", 6);
-	if (begin == NULL)
-		return false;
-	begin += 6;
-	rest->len -= (size_t)(begin - rest->ptr);
-	rest->ptr = begin;
-	end = memmem(rest->ptr, rest->len, "\n\n", 2);
-	ck_assert_ptr_nonnull(end);
-	ck_assert_int_eq(json_parse(slice_of(begin, (size_t)(end - begin)),
-			     ret_event, NULL, NULL),
-	    0);
-	rest->len -= (size_t)(end - rest->ptr);
-	rest->ptr = end;
-	return true;
-}
-
-/* The types of all events, without "response.", one after another. */
-static inline void
-event_types(struct slice stream, struct buf *out)
-{
-	struct json event;
-	struct buf type = BUF_INIT(200);
-	size_t skip = strlen("response.");
-
-	while (event_next(&stream, &event)) {
-		buf_clear(&type);
-		json_decode(json_get(event, "type"), &type);
-		if (type.len < skip || memcmp(type.ptr, "response.", skip) != 0)
-			skip = 0;
-		buf_put(out, type.ptr + skip, type.len - skip);
-		buf_putc(out, ' ');
-		skip = strlen("response.");
-	}
-	buf_putc(out, '\0');
-	buf_release(&type);
 }
 
 #endif

@@ -6,6 +6,7 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 
+#include "tests/unit/model/model_events.h"
 #include "tests/unit/model/model_server.h"
 
 #define WEATHER "{\"type\":\"function\",\"name\":\"weather\",\"parameters\":{}}"
@@ -429,7 +430,7 @@ START_TEST(refuses_to_start_wrongly)
 	const char *args[5] = { 0 };
 
 	memcpy(args, bad_starts[_i].args, sizeof(bad_starts[_i].args));
-	server_spawn(&wrong, args, true);
+	server_spawn(&wrong, args);
 	ck_assert_msg(server_wait(&wrong) == 1, "%s", bad_starts[_i].why);
 }
 END_TEST
@@ -440,8 +441,7 @@ START_TEST(refuses_a_port_in_use)
 	char port[16];
 
 	snprintf(port, sizeof(port), "%d", server.port);
-	server_spawn(
-	    &second, (const char *const[]){ "--port", port, NULL }, true);
+	server_spawn(&second, (const char *const[]){ "--port", port, NULL });
 	ck_assert_int_eq(server_wait(&second), 1);
 }
 END_TEST
