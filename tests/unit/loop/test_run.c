@@ -93,7 +93,7 @@ START_TEST(text_is_final)
 
 	case_begin(&c, CASE_AGENT(""));
 	case_start(&c);
-	ck_assert_int_eq(c.fx.start_count, 1);
+	ck_assert_uint_eq(c.fx.start_count, 1);
 	ck_assert_int_eq(
 	    case_response(&c, "completed", "[" MESSAGE("ok") "]"), RUN_TAKEN);
 	ck_assert_int_eq(c.run->state, RUN_completed);
