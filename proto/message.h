@@ -20,10 +20,10 @@
 
 /* struct msg_hello, struct msg_credit, … */
 #define MESSAGE(name, id, from, body, doc) struct msg_##name {
-#define FIELD(message, name, type, limit, need, since, doc) \
+#define FIELD(message, name, type, limit, need, since, doc)                    \
 	MESSAGE_TYPE_##type name;
-#define END(name) \
-	} \
+#define END(name)                                                              \
+	}                                                                      \
 	;
 #include "proto/messages.def"
 #undef MESSAGE
@@ -76,9 +76,11 @@ int msg_encode(const struct msg *msg, struct buf *out, struct err *err) CHECKED;
  * checked before anything is allocated. Errors (ERR_INPUT, ERR_LIMIT) name
  * message, field and what is allowed; another major version and an unknown id
  * are said as such. Fields added by a newer minor version are skipped. */
-int msg_decode(struct msg *ret_msg, struct slice frame, struct err *err) CHECKED;
+int msg_decode(
+    struct msg *ret_msg, struct slice frame, struct err *err) CHECKED;
 
-/* Names and descriptions from the catalogue; NULL for ids that are not in it. */
+/* Names and descriptions from the catalogue; NULL for ids that are not in it.
+ */
 const char *msg_name(enum msg_id id);
 enum msg_body msg_body_kind(enum msg_id id);
 enum msg_from msg_sender(enum msg_id id);
