@@ -443,6 +443,15 @@ fleet_pid_of(const struct fleet *fleet, const char *name)
 }
 
 void
+fleet_pardon(struct fleet *fleet)
+{
+	struct session *s;
+
+	LIST_EACH (s, next, &fleet->sessions, struct session, link)
+		s->heard_ms = clock_ms();
+}
+
+void
 fleet_tick(struct fleet *fleet)
 {
 	uint64_t now = clock_ms();

@@ -84,6 +84,8 @@ void fleet_pid_ended(struct fleet *fleet, uint64_t pid);
 bool fleet_has_pid(const struct fleet *fleet, uint64_t pid);
 /* Pid of the newest session of a worker by name on this host, or 0. */
 uint64_t fleet_pid_of(const struct fleet *fleet, const char *name);
+/* This process stood still: silence since then says nothing about workers. */
+void fleet_pardon(struct fleet *fleet);
 /* Lapsed sessions end. Call every half second. */
 void fleet_tick(struct fleet *fleet);
 

@@ -7,8 +7,9 @@
 #include "supervisor/front_internal.h"
 #include "supervisor/schedule.h"
 
-#define RUN_ID_OFF_MS (24u * 3600 * 1000) /* how far an id's time may be off   \
-					   */
+#define RUN_ID_OFF_MS                                                          \
+	(24u * 3600 * 1000) /* how far an id's time may be off                 \
+			     */
 
 /* ---- submit ---- */
 

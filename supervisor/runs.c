@@ -242,6 +242,26 @@ runs_accept(struct runs *runs, struct run *owned, struct agent_entry *agent,
 	slot->step.agent_version = agent->version;
 }
 
+/* An attempt that a predecessor dispatched may still lie in its worker's
+ * socket: what ends it waits until the worker has said hello, or cannot take a
+ * start any more. */
+static bool
+must_wait(struct slot *slot)
+{
+	const struct queued *q = queued_first(&slot->inputs);
+	const struct flight *f;
+
+	if (q->input.kind != INPUT_CANCEL && q->input.kind != INPUT_DEADLINE)
+		return false;
+	for (size_t n = 0; (f = run_flight(slot->run, n)) != NULL; n++) {
+		if (fleet_fate(slot->sup->fleet, &slot->run->id, f) ==
+			FLEET_ABSENT &&
+		    clock_ms() - slot->claimed_ms < LEASE_WORKER_MS)
+			return true;
+	}
+	return false;
+}
+
 /* Credit goes to those who wait, in the order in which they were claimed:
  * priority, then time. Each takes what it can before the next one looks. */
 static void
@@ -271,7 +291,8 @@ runs_pass(struct runs *runs)
 		    LIST_FIRST(&runs->ready, struct slot, ready);
 
 		list_remove(&slot->ready);
-		build(slot);
+		if (!must_wait(slot)) /* else the tick makes it ready again */
+			build(slot);
 	}
 	if (runs->feed)
 		feed_starved(runs);
@@ -532,6 +553,7 @@ runs_tick(struct runs *runs)
 			release(slot);
 			continue;
 		}
+		runs_make_ready(slot);
 		if (now >= slot->deadline_ms && !slot->expired) {
 			slot->expired = true;
 			runs_input(slot, INPUT_DEADLINE);

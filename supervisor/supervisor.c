@@ -17,8 +17,9 @@
 #include "supervisor/schedule.h"
 #include "supervisor/watch.h"
 
-#define TICK_MS       250u
-#define KILL_AFTER_MS 3000u /* from SIGTERM to SIGKILL of local workers */
+#define STOOD_STILL_MS 1500u /* a tick that late: this process was stopped */
+#define TICK_MS        250u
+#define KILL_AFTER_MS  3000u /* from SIGTERM to SIGKILL of local workers */
 
 /* ---- what the parts tell ---- */
 
@@ -190,7 +191,11 @@ static void
 on_tick(uv_timer_t *timer)
 {
 	struct supervisor *sup = timer->data;
+	uint64_t now = clock_ms();
 
+	if (now - sup->ticked_ms > STOOD_STILL_MS)
+		fleet_pardon(sup->fleet);
+	sup->ticked_ms = now;
 	fleet_tick(sup->fleet);
 	runs_tick(sup->runs);
 	watch_tick(sup->watch);
@@ -271,7 +276,7 @@ supervisor_init(struct supervisor *sup, const struct config *config,
 
 	*sup = (struct supervisor){ .config = config, .children = children };
 	sup->id = uuid_v4();
-	sup->started_ms = clock_ms();
+	sup->started_ms = sup->ticked_ms = clock_ms();
 	gethostname(sup->host, sizeof(sup->host) - 1);
 	snprintf(
 	    sup->name, sizeof(sup->name), "%s:%s", sup->host, config->run_dir);

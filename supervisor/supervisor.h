@@ -35,7 +35,7 @@ struct supervisor {
 
 	uv_timer_t tick;
 	struct loop_pass pass;
-	uint64_t started_ms;
+	uint64_t started_ms, ticked_ms;
 	uint64_t stop_at_ms; /* 0 while not stopping */
 	bool bye_sent;
 	int exit_code;
