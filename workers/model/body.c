@@ -43,7 +43,8 @@ body_is_over(const struct body *body)
 {
 	const struct responses *r = &body->response;
 
-	/* The body of an error is read to its end: all of it may be the text. */
+	/* The body of an error is read to its end: all of it may be the text.
+	 */
 	return r->over && (!is_error(body) || r->state == RESPONSE_FAILED);
 }
 

@@ -572,7 +572,7 @@ http_new(struct http **ret_http, struct loop *loop, unsigned streams,
     struct err *err)
 {
 	struct http *http = MEM_NEW(struct http);
-	long shared = (long)((streams + HTTP2_STREAMS - 1) / HTTP2_STREAMS + 1);
+	unsigned shared = (streams + HTTP2_STREAMS - 1) / HTTP2_STREAMS + 1;
 
 	http->loop = loop;
 	list_init(&http->calls);
