@@ -96,7 +96,6 @@ pattern_new(struct pattern **ret_pattern, struct slice text, struct err *err)
 	}
 	pcre2_set_heap_limit(p->context, PATTERN_HEAP_KB);
 	pcre2_set_match_limit(p->context, PATTERN_MATCH_MAX);
-	pcre2_set_depth_limit(p->context, PATTERN_MATCH_MAX);
 	*ret_pattern = p;
 	return 0;
 fail:

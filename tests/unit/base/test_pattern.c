@@ -72,6 +72,17 @@ START_TEST(refuses_what_is_no_expression)
 }
 END_TEST
 
+START_TEST(says_where_an_expression_is_wrong)
+{
+	struct pattern *p = NULL;
+	struct err err = { 0 };
+
+	ck_assert_int_eq(pattern_new(&p, SLICE("ab)c"), &err), -1);
+	ck_assert_str_eq(
+	    err.text, "unmatched closing parenthesis at character 3");
+}
+END_TEST
+
 START_TEST(refuses_an_expression_that_is_too_long)
 {
 	struct buf text = BUF_INIT(PATTERN_MAX + 1);
@@ -119,6 +130,34 @@ START_TEST(stops_when_the_work_is_used_up)
 }
 END_TEST
 
+/* A tree of 2^60 ways; then one way that remembers each of its steps. */
+static const struct {
+	const char *pattern;
+	size_t letters;
+} boundless[] = {
+	{ "^(a+)+$", 60 },
+	{ "^(?:a|b)*$", 200000 },
+};
+
+START_TEST(stops_by_itself_when_the_work_is_boundless)
+{
+	struct buf text = BUF_INIT(1u << 20);
+	struct pattern *p = NULL;
+	struct err err = { 0 };
+	size_t work = SIZE_MAX;
+
+	while (text.len < boundless[_i].letters)
+		buf_putc(&text, 'a');
+	buf_putc(&text, '!');
+	ck_assert_int_eq(
+	    pattern_new(&p, slice_string(boundless[_i].pattern), &err), 0);
+	ck_assert_int_eq(pattern_match(p, buf_slice(&text), &work, &err), -1);
+	ck_assert_int_eq(err.kind, ERR_LIMIT);
+	pattern_free(p);
+	buf_release(&text);
+}
+END_TEST
+
 START_TEST(counts_what_it_used)
 {
 	struct pattern *p = NULL;
@@ -148,11 +187,14 @@ suite(void)
 	tcase_add_loop_test(dialect, finds_what_matches, 0, (int)COUNT(rows));
 	tcase_add_loop_test(
 	    dialect, refuses_what_is_no_expression, 0, (int)COUNT(refused));
+	tcase_add_test(dialect, says_where_an_expression_is_wrong);
 	tcase_add_test(dialect, refuses_an_expression_that_is_too_long);
 	suite_add_tcase(s, dialect);
 	tcase_set_timeout(bounds, 30);
 	tcase_add_loop_test(
 	    bounds, stops_when_the_work_is_used_up, 0, (int)COUNT(explosive));
+	tcase_add_loop_test(bounds, stops_by_itself_when_the_work_is_boundless,
+	    0, (int)COUNT(boundless));
 	tcase_add_test(bounds, counts_what_it_used);
 	suite_add_tcase(s, bounds);
 	return s;
