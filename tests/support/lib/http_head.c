@@ -241,16 +241,28 @@ http_head_parse(struct slice text, struct http_head *ret_head, struct err *err)
 	return status;
 }
 
+bool
+http_head_next(
+    struct slice *rest, struct slice *ret_name, struct slice *ret_value)
+{
+	struct slice line;
+	const char *colon;
+
+	if (!next_line(rest, &line))
+		return false;
+	colon = memchr(line.ptr, ':', line.len);
+	*ret_name = slice_of(line.ptr, (size_t)(colon - line.ptr));
+	*ret_value = trimmed(slice_of(colon + 1, line.len - ret_name->len - 1));
+	return true;
+}
+
 struct slice
 http_head_get(const struct http_head *head, const char *name)
 {
-	struct slice rest = head->fields, line;
-	size_t len = strlen(name);
+	struct slice rest = head->fields, field, value;
 
-	while (next_line(&rest, &line))
-		if (line.len > len && line.ptr[len] == ':' &&
-		    strncasecmp(line.ptr, name, len) == 0)
-			return trimmed(
-			    slice_of(line.ptr + len + 1, line.len - len - 1));
+	while (http_head_next(&rest, &field, &value))
+		if (http_slice_is(field, name))
+			return value;
 	return (struct slice){ 0 };
 }

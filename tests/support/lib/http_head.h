@@ -37,6 +37,11 @@ int http_head_parse(
 /* The value of the first field of that name, or an empty slice (ptr NULL). */
 struct slice http_head_get(const struct http_head *head, const char *name);
 
+/* Takes the next field off *rest (begin with head->fields); false at the end.
+ */
+bool http_head_next(
+    struct slice *rest, struct slice *ret_name, struct slice *ret_value);
+
 /* Compares without case, as field names and tokens are. */
 bool http_slice_is(struct slice text, const char *word);
 

@@ -4,6 +4,8 @@
  */
 #include "tests/support/lib/journal.h"
 
+#include <ctype.h>
+
 #include "base/alloc.h"
 #include "base/clock.h"
 
@@ -46,8 +48,8 @@ journal_reset(struct journal *journal)
 	journal->count = journal->dropped = 0;
 }
 
-static void
-put_head(struct buf *out, const struct http_head *head)
+static bool
+is_of_interest(struct slice name)
 {
 	static const char *const names[] = {
 		"content-type",
@@ -59,20 +61,37 @@ put_head(struct buf *out, const struct http_head *head)
 		"idempotency-key",
 	};
 
-	buf_puts(out, "\"authorization\":");
-	buf_puts(out, http_head_get(head, "authorization").len > 0
-			  ? "\"present\""
-			  : "\"absent\"");
-	for (size_t i = 0; i < COUNT(names); i++) {
-		struct slice value = http_head_get(head, names[i]);
+	for (size_t i = 0; i < COUNT(names); i++)
+		if (http_slice_is(name, names[i]))
+			return true;
+	return false;
+}
 
-		if (value.ptr == NULL)
+static void
+put_name(struct buf *out, struct slice name)
+{
+	buf_puts(out, ",\"");
+	for (size_t i = 0; i < name.len; i++)
+		buf_putc(out, (char)tolower((unsigned char)name.ptr[i]));
+	buf_puts(out, "\":");
+}
+
+static void
+put_head(struct buf *out, const struct http_head *head)
+{
+	struct slice rest = head->fields, name, value;
+	bool authorized = false;
+
+	while (http_head_next(&rest, &name, &value)) {
+		if (http_slice_is(name, "authorization"))
+			authorized = value.len > 0;
+		if (!is_of_interest(name))
 			continue;
-		buf_puts(out, ",\"");
-		buf_puts(out, names[i]);
-		buf_puts(out, "\":");
+		put_name(out, name);
 		json_put_string(out, value);
 	}
+	buf_puts(out, ",\"authorization\":");
+	buf_puts(out, authorized ? "\"present\"" : "\"absent\"");
 }
 
 struct journal_entry *
@@ -128,7 +147,6 @@ journal_print(struct journal *journal, struct buf *out)
 		buf_put_u64(out, entry->at_ms);
 		buf_puts(out, ",\"status\":");
 		buf_put_i64(out, entry->status);
-		buf_putc(out, ',');
 		buf_put_slice(out, buf_slice(&entry->head));
 		put_body(out, entry);
 		buf_puts(out, "}\n");

@@ -157,7 +157,8 @@ static int
 check_function_tool(
     struct json tool, size_t i, struct map *names, struct fault *fault)
 {
-	static const char *const keys[] = { "type", "name", "parameters" };
+	static const struct slice keys[] = { FIELD("type"), FIELD("name"),
+		FIELD("parameters") };
 	struct json field[COUNT(keys)];
 	struct slice name;
 	char param[64];
@@ -366,7 +367,7 @@ check_reasoning(struct walk *walk, size_t i)
 static bool
 part_fits(struct json part, bool assistant)
 {
-	static const char *const keys[] = { "type" };
+	static const struct slice keys[] = { FIELD("type") };
 	struct json type;
 
 	request_fields(part, keys, 1, &type);

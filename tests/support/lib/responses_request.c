@@ -9,38 +9,38 @@
 
 #define ITEMS_FIRST 16
 
-static const char *const request_names[REQUEST_FIELDS] = {
-	[REQUEST_MODEL] = "model",
-	[REQUEST_INPUT] = "input",
-	[REQUEST_INSTRUCTIONS] = "instructions",
-	[REQUEST_TOOLS] = "tools",
-	[REQUEST_TOOL_CHOICE] = "tool_choice",
-	[REQUEST_STREAM] = "stream",
-	[REQUEST_STORE] = "store",
-	[REQUEST_INCLUDE] = "include",
-	[REQUEST_PREVIOUS] = "previous_response_id",
-	[REQUEST_CONVERSATION] = "conversation",
-	[REQUEST_MAX_OUTPUT] = "max_output_tokens",
-	[REQUEST_METADATA] = "metadata",
-	[REQUEST_PARALLEL] = "parallel_tool_calls",
-	[REQUEST_REASONING] = "reasoning",
-	[REQUEST_TEMPERATURE] = "temperature",
-	[REQUEST_TEXT] = "text",
-	[REQUEST_TOP_P] = "top_p",
+static const struct slice request_names[REQUEST_FIELDS] = {
+	[REQUEST_MODEL] = FIELD("model"),
+	[REQUEST_INPUT] = FIELD("input"),
+	[REQUEST_INSTRUCTIONS] = FIELD("instructions"),
+	[REQUEST_TOOLS] = FIELD("tools"),
+	[REQUEST_TOOL_CHOICE] = FIELD("tool_choice"),
+	[REQUEST_STREAM] = FIELD("stream"),
+	[REQUEST_STORE] = FIELD("store"),
+	[REQUEST_INCLUDE] = FIELD("include"),
+	[REQUEST_PREVIOUS] = FIELD("previous_response_id"),
+	[REQUEST_CONVERSATION] = FIELD("conversation"),
+	[REQUEST_MAX_OUTPUT] = FIELD("max_output_tokens"),
+	[REQUEST_METADATA] = FIELD("metadata"),
+	[REQUEST_PARALLEL] = FIELD("parallel_tool_calls"),
+	[REQUEST_REASONING] = FIELD("reasoning"),
+	[REQUEST_TEMPERATURE] = FIELD("temperature"),
+	[REQUEST_TEXT] = FIELD("text"),
+	[REQUEST_TOP_P] = FIELD("top_p"),
 };
 
-static const char *const item_names[ITEM_FIELDS] = {
-	[ITEM_TYPE] = "type",
-	[ITEM_ID] = "id",
-	[ITEM_ROLE] = "role",
-	[ITEM_CONTENT] = "content",
-	[ITEM_CALL_ID] = "call_id",
-	[ITEM_NAME] = "name",
-	[ITEM_ARGUMENTS] = "arguments",
-	[ITEM_INPUT] = "input",
-	[ITEM_OUTPUT] = "output",
-	[ITEM_ENCRYPTED] = "encrypted_content",
-	[ITEM_SUMMARY] = "summary",
+static const struct slice item_names[ITEM_FIELDS] = {
+	[ITEM_TYPE] = FIELD("type"),
+	[ITEM_ID] = FIELD("id"),
+	[ITEM_ROLE] = FIELD("role"),
+	[ITEM_CONTENT] = FIELD("content"),
+	[ITEM_CALL_ID] = FIELD("call_id"),
+	[ITEM_NAME] = FIELD("name"),
+	[ITEM_ARGUMENTS] = FIELD("arguments"),
+	[ITEM_INPUT] = FIELD("input"),
+	[ITEM_OUTPUT] = FIELD("output"),
+	[ITEM_ENCRYPTED] = FIELD("encrypted_content"),
+	[ITEM_SUMMARY] = FIELD("summary"),
 };
 
 static const struct {
@@ -73,16 +73,16 @@ request_plain(struct json string, struct buf *scratch)
 }
 
 static bool
-key_is(struct json key, const char *name, size_t len)
+key_is(struct json key, struct slice name)
 {
-	if (key.raw.len == len + 2)
-		return memcmp(key.raw.ptr + 1, name, len) == 0;
+	if (key.raw.len == name.len + 2)
+		return memcmp(key.raw.ptr + 1, name.ptr, name.len) == 0;
 	return memchr(key.raw.ptr, '\\', key.raw.len) != NULL &&
-	       json_is(key, name);
+	       json_is(key, name.ptr);
 }
 
 void
-request_fields(struct json object, const char *const names[], size_t n,
+request_fields(struct json object, const struct slice names[], size_t n,
     struct json ret_fields[])
 {
 	struct json_iter it = json_iter(object);
@@ -92,7 +92,7 @@ request_fields(struct json object, const char *const names[], size_t n,
 		ret_fields[i] = (struct json){ 0 };
 	while (object.type == JSON_OBJECT && json_next(&it, &key, &value))
 		for (size_t i = 0; i < n; i++)
-			if (key_is(key, names[i], strlen(names[i]))) {
+			if (key_is(key, names[i])) {
 				ret_fields[i] = value;
 				break;
 			}
@@ -206,7 +206,7 @@ request_release(struct request *request)
 void
 request_text(struct json content, struct buf *out)
 {
-	static const char *const names[] = { "text", "refusal" };
+	static const struct slice names[] = { FIELD("text"), FIELD("refusal") };
 	struct json_iter it = json_iter(content);
 	struct json key, part, words[COUNT(names)];
 
@@ -238,7 +238,7 @@ request_outputs(const struct request *request, struct buf *out)
 static struct json
 next_tool(struct json_iter *it)
 {
-	static const char *const names[] = { "name" };
+	static const struct slice names[] = { FIELD("name") };
 	struct json key, tool, name;
 
 	while (json_next(it, &key, &tool)) {

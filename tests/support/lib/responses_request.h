@@ -99,8 +99,13 @@ const struct request_item *request_call_of(
 /* The inside of a JSON string; decoded into scratch only if it has escapes. */
 struct slice request_plain(struct json string, struct buf *scratch);
 
-/* One pass over an object: the members with these names, NONE for the rest. */
-void request_fields(struct json object, const char *const names[], size_t n,
+/* One pass over an object: the members with these names (each a literal), NONE
+ * for the rest. */
+#define FIELD(text)                                                            \
+	{                                                                      \
+		text, sizeof(text) - 1                                         \
+	}
+void request_fields(struct json object, const struct slice names[], size_t n,
     struct json ret_fields[]);
 
 #endif

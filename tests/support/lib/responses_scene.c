@@ -8,11 +8,25 @@
 
 #define CHARACTER_MAX 4 /* bytes */
 
+static char *
+put_hex(char *p, uint64_t n, unsigned digits)
+{
+	while (digits-- > 0)
+		*p++ = "0123456789abcdef"[n >> (digits * 4) & 15];
+	return p;
+}
+
 void
 scene_make_id(char id[ID_MAX], const char *prefix, uint64_t start, uint64_t n)
 {
-	snprintf(id, ID_MAX, "%s_%016llx%08llx", prefix,
-	    (unsigned long long)start, (unsigned long long)n);
+	char *p = id;
+
+	while (*prefix != '\0')
+		*p++ = *prefix++;
+	*p++ = '_';
+	p = put_hex(p, start, 16);
+	p = put_hex(p, n, 8);
+	*p = '\0';
 }
 
 void

@@ -227,15 +227,15 @@ static bool
 rule_fits(
     struct json rule, const struct request *request, struct script_count *count)
 {
-	static const char *const names[WHEN_FIELDS] = {
-		[WHEN_MODEL] = "model",
-		[WHEN_TURN] = "turn",
-		[WHEN_STREAM] = "stream",
-		[WHEN_USER] = "last_user_contains",
-		[WHEN_OUTPUT] = "last_output_contains",
-		[WHEN_INSTRUCTIONS] = "instructions_contain",
-		[WHEN_TOOL] = "has_tool",
-		[WHEN_COUNT] = "request_count",
+	static const struct slice names[WHEN_FIELDS] = {
+		[WHEN_MODEL] = FIELD("model"),
+		[WHEN_TURN] = FIELD("turn"),
+		[WHEN_STREAM] = FIELD("stream"),
+		[WHEN_USER] = FIELD("last_user_contains"),
+		[WHEN_OUTPUT] = FIELD("last_output_contains"),
+		[WHEN_INSTRUCTIONS] = FIELD("instructions_contain"),
+		[WHEN_TOOL] = FIELD("has_tool"),
+		[WHEN_COUNT] = FIELD("request_count"),
 	};
 	struct json when[WHEN_FIELDS];
 	uint64_t times, nth;
