@@ -341,6 +341,19 @@ static const struct row ref_rows[] = {
 	{ "{'$defs':{'n':{'$ref':'#/$defs/m'},'m':{'type':'null'}},"
 	  "'$ref':'#/$defs/n'}",
 	    "1", false },
+	{ "{'$defs':{'ä':false},'$ref':'#/$defs/%c3%a4'}", "1", false },
+	{ "{'$defs':{'O':false},'$ref':'#/$defs/%4f'}", "1", false },
+	{ "{'$defs':{'J':false},'$ref':'#/$defs/%4a'}", "1", false },
+	{ "{'$defs':{'%4':false},'$ref':'#/$defs/%4'}", "1", false },
+	{ "{'$defs':{'%g1':false},'$ref':'#/$defs/%g1'}", "1", false },
+	{ "{'$defs':{'%1g':false},'$ref':'#/$defs/%1g'}", "1", false },
+	{ "{'$defs':{'a~':false},'$ref':'#/$defs/a~0'}", "1", false },
+	{ "{'$defs':{'a~':false},'$ref':'#/$defs/a~'}", "1", false },
+	{ "{'$defs':{'a~2':false},'$ref':'#/$defs/a~2'}", "1", false },
+	{ "{'$defs':{'#':false},'$ref':'#/$defs/#'}", "1", false },
+	{ "{'allOf':[true,true,true,true,true,true,true,true,true,true,"
+	  "{'type':'null'}],'items':{'$ref':'#/allOf/10'}}",
+	    "null", true },
 	{ "{'$id':'https://example.org/s','$ref':'#/$defs/a',"
 	  "'$defs':{'a':true}}",
 	    "1", true },
