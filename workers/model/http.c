@@ -10,26 +10,20 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/map.h"
+#include "workers/model/lane.h"
 
-#define SYSTEM_CA_FILE   "/etc/ssl/certs/ca-certificates.crt"
-#define READ_BYTES       4096L /* of one read; each open stream keeps them */
-#define HTTP2_STREAMS    100u  /* that a connection carries at least */
-#define LEAVE_MS         250u  /* for the end of an answer that is known */
-#define LEAVE_BYTES      65536u
-#define DNS_SECONDS      300L /* a lookup is good for */
-#define DNS_FRESH_MS     290000u
-#define IDLE_CONNECTIONS 1000u
+#define SYSTEM_CA_FILE "/etc/ssl/certs/ca-certificates.crt"
+#define READ_BYTES     4096L /* of one read; each open stream keeps them */
+#define HTTP2_STREAMS  100u  /* that a connection carries at least */
+#define LEAVE_MS       250u  /* for the end of an answer that is known */
+#define LEAVE_BYTES    65536u
+#define DNS_SECONDS    300L /* a lookup is good for */
+#define DNS_FRESH_MS   290000u
 
 enum lane_name {
 	LANE_SHARED, /* HTTP/2 where the server has it */
 	LANE_MANY,   /* HTTP/1.1 */
 	LANES,
-};
-
-struct lane {
-	struct http *http;
-	CURLM *multi;     /* owned */
-	uv_timer_t timer; /* libcurl's own */
 };
 
 /* What is known of a host and port. */
@@ -49,7 +43,6 @@ struct http {
 	struct list fresh;   /* calls that got data in this read */
 	uv_timer_t leave_timer;
 	struct loop_pass pass;
-	bool acted;     /* libcurl did something since the last pass */
 	bool unsettled; /* hosts changed: calls wait or stand wrong */
 };
 
@@ -69,114 +62,6 @@ struct http_call {
 	void *arg;
 	char error[CURL_ERROR_SIZE];
 };
-
-struct watch {
-	uv_poll_t poll;
-	curl_socket_t socket;
-	struct lane *lane;
-};
-
-/* ---- libcurl and the loop ---- */
-
-static void
-act(struct lane *lane, curl_socket_t socket, int events)
-{
-	int running;
-	CURLMcode code;
-
-	code = curl_multi_socket_action(lane->multi, socket, events, &running);
-	if (code != CURLM_OK)
-		BUG("curl: %s", curl_multi_strerror(code));
-	lane->http->acted = true;
-}
-
-static void
-on_poll(uv_poll_t *poll, int status, int events)
-{
-	struct watch *watch = poll->data;
-	int flags = 0;
-
-	if (status < 0)
-		flags = CURL_CSELECT_ERR;
-	if (events & UV_READABLE)
-		flags |= CURL_CSELECT_IN;
-	if (events & UV_WRITABLE)
-		flags |= CURL_CSELECT_OUT;
-	act(watch->lane, watch->socket, flags);
-}
-
-static void
-on_watch_closed(uv_handle_t *handle)
-{
-	mem_free(handle->data);
-}
-
-static void
-unwatch(struct watch *watch)
-{
-	if (watch == NULL)
-		return;
-	uv_poll_stop(&watch->poll);
-	uv_close((uv_handle_t *)&watch->poll, on_watch_closed);
-}
-
-static struct watch *
-watch_new(struct lane *lane, curl_socket_t socket)
-{
-	struct watch *watch = MEM_NEW(struct watch);
-
-	watch->socket = socket;
-	watch->lane = lane;
-	if (uv_poll_init_socket(&lane->http->loop->uv, &watch->poll, socket) !=
-	    0)
-		BUG("cannot watch socket %d", socket);
-	watch->poll.data = watch;
-	curl_multi_assign(lane->multi, socket, watch);
-	return watch;
-}
-
-static int
-on_socket(CURL *easy, curl_socket_t socket, int what, void *arg, void *known)
-{
-	struct lane *lane = arg;
-	struct watch *watch = known;
-	int events = 0;
-
-	(void)easy;
-	if (what == CURL_POLL_REMOVE) {
-		unwatch(watch);
-		return 0;
-	}
-	if (watch == NULL)
-		watch = watch_new(lane, socket);
-	if (what != CURL_POLL_OUT)
-		events |= UV_READABLE;
-	if (what != CURL_POLL_IN)
-		events |= UV_WRITABLE;
-	uv_poll_start(&watch->poll, events, on_poll);
-	return 0;
-}
-
-static void
-on_lane_timer(uv_timer_t *timer)
-{
-	act(timer->data, CURL_SOCKET_TIMEOUT, 0);
-}
-
-static int
-on_timer(CURLM *multi, long ms, void *arg)
-{
-	struct lane *lane = arg;
-
-	(void)multi;
-	if (ms < 0)
-		uv_timer_stop(&lane->timer);
-	else
-		uv_timer_start(&lane->timer, on_lane_timer, (uint64_t)ms, 0);
-	return 0;
-}
-
-/* ---- calls ---- */
 
 static void
 host_known(struct http_call *call)
@@ -532,11 +417,11 @@ on_pass(void *arg)
 {
 	struct http *http = arg;
 
-	if (http->acted) {
-		http->acted = false;
-		tell_reads(http);
-		tell_ends(&http->lanes[LANE_SHARED]);
-		tell_ends(&http->lanes[LANE_MANY]);
+	tell_reads(http);
+	for (size_t i = 0; i < LANES; i++) {
+		if (http->lanes[i].acted)
+			tell_ends(&http->lanes[i]);
+		http->lanes[i].acted = false;
 	}
 	if (http->unsettled) {
 		http->unsettled = false;
@@ -545,27 +430,6 @@ on_pass(void *arg)
 }
 
 /* ---- the whole ---- */
-
-static int
-lane_init(
-    struct lane *lane, struct http *http, long connections, struct err *err)
-{
-	lane->http = http;
-	lane->multi = curl_multi_init();
-	if (lane->multi == NULL)
-		return err_set(err, ERR_SYSTEM, "curl does not start");
-	uv_timer_init(&http->loop->uv, &lane->timer);
-	lane->timer.data = lane;
-	curl_multi_setopt(lane->multi, CURLMOPT_SOCKETFUNCTION, on_socket);
-	curl_multi_setopt(lane->multi, CURLMOPT_SOCKETDATA, lane);
-	curl_multi_setopt(lane->multi, CURLMOPT_TIMERFUNCTION, on_timer);
-	curl_multi_setopt(lane->multi, CURLMOPT_TIMERDATA, lane);
-	curl_multi_setopt(
-	    lane->multi, CURLMOPT_MAX_HOST_CONNECTIONS, connections);
-	curl_multi_setopt(
-	    lane->multi, CURLMOPT_MAXCONNECTS, (long)IDLE_CONNECTIONS);
-	return 0;
-}
 
 int
 http_new(struct http **ret_http, struct loop *loop, unsigned streams,
@@ -579,8 +443,8 @@ http_new(struct http **ret_http, struct loop *loop, unsigned streams,
 	list_init(&http->leaving);
 	list_init(&http->fresh);
 	if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK ||
-	    lane_init(&http->lanes[LANE_SHARED], http, shared, err) == -1 ||
-	    lane_init(&http->lanes[LANE_MANY], http, 0, err) == -1) {
+	    lane_init(&http->lanes[LANE_SHARED], loop, shared, err) == -1 ||
+	    lane_init(&http->lanes[LANE_MANY], loop, 0, err) == -1) {
 		mem_free(http);
 		return err_set(err, ERR_SYSTEM, "curl does not start");
 	}
@@ -618,10 +482,8 @@ http_free(struct http *http)
 	list_remove(&http->pass.link);
 	drop_calls(&http->calls);
 	drop_calls(&http->leaving);
-	for (size_t i = 0; i < LANES; i++) {
-		curl_multi_cleanup(http->lanes[i].multi);
-		uv_close((uv_handle_t *)&http->lanes[i].timer, NULL);
-	}
+	for (size_t i = 0; i < LANES; i++)
+		lane_release(&http->lanes[i]);
 	while (map_next(&http->hosts, &at, NULL, &host))
 		mem_free(host);
 	map_release(&http->hosts);

@@ -90,6 +90,7 @@ void output_release(struct output *out);
 void output_clear(struct output *out);
 
 enum output_type output_type_of(struct json item);
+const char *output_type_name(enum output_type type);
 enum output_waits output_waits(enum output_type type);
 /* The member that deltas build, or NULL. */
 const char *output_field(enum output_type type);
@@ -104,7 +105,9 @@ void output_added(
 /* An item is whole. An empty text in it does not erase what deltas built. */
 void output_done(
     struct output *out, const struct address *at, struct json item);
-/* The same for a slot that is known. */
+/* Keeps a copy of the item as the slot's. */
+void slot_keep(struct output *out, struct slot *slot, struct json item);
+/* The item is whole, for a slot that is known. */
 void slot_settle(struct output *out, struct slot *slot, struct json item);
 /* Opens a slot at the end; NULL past the limit. */
 struct slot *output_open(struct output *out, const struct address *at);

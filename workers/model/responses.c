@@ -8,44 +8,6 @@
 #include "base/alloc.h"
 #include "workers/model/merge.h"
 
-enum action {
-	ACTION_NONE,
-	ACTION_DELTA,
-	ACTION_TEXT,
-	ACTION_PART,
-	ACTION_ADDED,
-	ACTION_DONE,
-	ACTION_CREATED,
-	ACTION_NEWS,
-	ACTION_END,
-	ACTION_FAILED,
-};
-
-struct rule {
-	struct slice type;
-	enum action action;
-	enum output_type item;
-	enum part_kind part;
-	const char *value;
-};
-
-static const struct rule rules[] = {
-#define EVENT(type, action, item, part, value)                                 \
-	{ { type, sizeof(type) - 1 }, ACTION_##action, OUTPUT_##item,          \
-		PART_##part, value },
-#include "workers/model/events.def"
-#undef EVENT
-};
-
-/* An event's members, borrowed from its data. */
-struct event {
-	const struct rule *rule; /* NULL: of a type that means nothing */
-	struct json whole;
-	struct json type, index, item_id, content_index, summary_index, delta,
-	    item, response, sequence, error, object;
-	unsigned marks;
-};
-
 void
 responses_init(struct responses *r)
 {
@@ -72,24 +34,7 @@ responses_failure(struct responses *r)
 	return r->failure;
 }
 
-/* ---- numbers ---- */
-
-#define WHOLE_MAX 9007199254740992.0 /* doubles are exact up to here */
-
-/* Whole numbers however they are written: 5, 5.0, 5e0. */
-static bool
-whole_number(struct json value, uint64_t *ret)
-{
-	double number;
-
-	if (json_u64(value, ret))
-		return true;
-	if (!json_double(value, &number) || !(number >= 0) ||
-	    number > WHOLE_MAX || number != (double)(uint64_t)number)
-		return false;
-	*ret = (uint64_t)number;
-	return true;
-}
+/* ---- what a response says of itself ---- */
 
 static uint64_t
 count_of(struct json value)
@@ -122,70 +67,18 @@ take_usage(struct responses *r, struct json usage)
 		r->usage.total = r->usage.input + r->usage.output;
 }
 
-/* ---- the request's tools ---- */
-
 static void
-declare_names(struct responses *r, struct json tools)
+take_answer(struct responses *r, const struct answer *answer)
 {
-	struct json_iter it = json_iter(tools);
-	struct json tool, name;
-
-	while (json_next(&it, NULL, &tool)) {
-		struct json_iter inner = json_iter(json_get(tool, "tools"));
-		struct json member;
-
-		r->tools_listed = true;
-		name = json_get(tool, "name");
-		if (name.type == JSON_STRING) {
-			buf_put_slice(&r->tools, name.raw);
-			buf_putc(&r->tools, '\n');
-		}
-		while (json_next(&inner, NULL, &member)) {
-			name = json_get(member, "name");
-			if (name.type != JSON_STRING)
-				continue;
-			buf_put_slice(&r->tools, name.raw);
-			buf_putc(&r->tools, '\n');
-		}
-	}
-}
-
-void
-responses_declare(struct responses *r, struct json tools)
-{
-	buf_clear(&r->tools);
-	r->tools_listed = false;
-	declare_names(r, tools);
-	r->tools_given = true;
-}
-
-bool
-responses_declares(const struct responses *r, struct json name)
-{
-	if (!r->tools_listed && !r->tools_given)
-		return true;
-	return name.type == JSON_STRING && r->tools.len > 0 &&
-	       memmem(r->tools.ptr, r->tools.len, name.raw.ptr, name.raw.len) !=
-		   NULL;
-}
-
-/* What a response object says about itself. */
-static void
-take_response(struct responses *r, struct json response)
-{
-	struct json tools = json_get(response, "tools");
-
 	if (r->id == NULL)
-		r->id =
-		    json_string_new(json_get(response, "id"), LIMIT_CALL_ID);
+		r->id = json_string_new(answer->id, LIMIT_CALL_ID);
 	if (r->model == NULL)
-		r->model =
-		    json_string_new(json_get(response, "model"), LIMIT_NAME);
-	if (!r->tools_given && json_count(tools) > 0) {
+		r->model = json_string_new(answer->model, LIMIT_NAME);
+	if (!r->tools_given && json_count(answer->tools) > 0) {
 		buf_clear(&r->tools);
-		declare_names(r, tools);
+		responses_list_tools(r, answer->tools);
 	}
-	take_usage(r, json_get(response, "usage"));
+	take_usage(r, answer->usage);
 }
 
 /* ---- what events do ---- */
@@ -311,6 +204,14 @@ on_done(struct responses *r, const struct event *event)
 	r->received = true;
 }
 
+static void
+on_news(struct responses *r, const struct event *event)
+{
+	struct answer answer = answer_read(event->response);
+
+	take_answer(r, &answer);
+}
+
 /* A relay may repeat the beginning; after output it is a second answer. */
 static void
 on_created(struct responses *r, const struct event *event)
@@ -319,7 +220,7 @@ on_created(struct responses *r, const struct event *event)
 		r->output.damaged = true;
 	else
 		output_clear(&r->output);
-	take_response(r, event->response);
+	on_news(r, event);
 }
 
 static void
@@ -334,48 +235,46 @@ fail(struct responses *r, const struct event *event)
 }
 
 static void
-finish(struct responses *r, struct slice type, struct json response)
+finish(struct responses *r, struct slice type, const struct answer *answer)
 {
-	struct json status = json_get(response, "status");
-	struct json reason =
-	    json_get(json_get(response, "incomplete_details"), "reason");
-
-	take_response(r, response);
-	if (json_is(status, "cancelled") ||
+	take_answer(r, answer);
+	if (json_is(answer->status, "cancelled") ||
 	    slice_is(type, "response.cancelled"))
 		r->state = RESPONSE_CANCELLED;
-	else if (json_is(status, "incomplete") ||
+	else if (json_is(answer->status, "incomplete") ||
 		 slice_is(type, "response.incomplete"))
 		r->state = RESPONSE_INCOMPLETE;
 	else
 		r->state = RESPONSE_COMPLETED;
-	r->filtered = json_is(reason, "content_filter");
+	r->filtered =
+	    json_is(json_get(answer->incomplete, "reason"), "content_filter");
 	r->over = true;
-	merge_final(&r->output, json_get(response, "output"));
+	merge_final(&r->output, answer->output);
 }
 
 static void
 on_end(struct responses *r, const struct event *event)
 {
-	struct json response = event->response;
+	struct answer answer =
+	    answer_read(event->response.type == JSON_OBJECT ? event->response
+							    : event->whole);
 
-	if (response.type != JSON_OBJECT)
-		response = event->whole;
-	if (json_is(json_get(response, "status"), "failed"))
+	if (json_is(answer.status, "failed"))
 		fail(r, event);
 	else
-		finish(r, event->rule->type, response);
+		finish(r, event->rule->type, &answer);
 }
 
 void
 responses_whole(struct responses *r, struct json response)
 {
 	struct event event = { .whole = response, .response = response };
+	struct answer answer = answer_read(response);
 
-	if (json_is(json_get(response, "status"), "failed"))
+	if (json_is(answer.status, "failed"))
 		fail(r, &event);
 	else
-		finish(r, (struct slice){ 0 }, response);
+		finish(r, (struct slice){ 0 }, &answer);
 	r->received = r->received || r->output.count > 0;
 }
 
@@ -409,7 +308,7 @@ apply(struct responses *r, const struct event *event)
 		on_created(r, event);
 		return;
 	case ACTION_NEWS:
-		take_response(r, event->response);
+		on_news(r, event);
 		return;
 	case ACTION_END:
 		on_end(r, event);
@@ -419,79 +318,6 @@ apply(struct responses *r, const struct event *event)
 		return;
 	}
 	BUG("action %d", (int)event->rule->action);
-}
-
-/* ---- reading events ---- */
-
-static const struct {
-	struct slice key; /* with its quotes, as it stands in the data */
-	size_t offset;
-} members[] = {
-#define MEMBER(name, field)                                                    \
-	{                                                                      \
-		{ "\"" name "\"", sizeof(name) + 1 },                          \
-		    offsetof(struct event, field)                              \
-	}
-	MEMBER("type", type),
-	MEMBER("output_index", index),
-	MEMBER("item_id", item_id),
-	MEMBER("content_index", content_index),
-	MEMBER("delta", delta),
-	MEMBER("sequence_number", sequence),
-	MEMBER("item", item),
-	MEMBER("response", response),
-	MEMBER("summary_index", summary_index),
-	MEMBER("error", error),
-	MEMBER("object", object),
-#undef MEMBER
-};
-
-static void
-read_members(struct event *event)
-{
-	struct json_iter it = json_iter(event->whole);
-	struct json key, value;
-
-	while (json_next(&it, &key, &value)) {
-		for (size_t i = 0; i < COUNT(members); i++) {
-			if (!slice_eq(key.raw, members[i].key))
-				continue;
-			memcpy((char *)event + members[i].offset, &value,
-			    sizeof(value));
-			break;
-		}
-	}
-}
-
-static const struct rule *
-rule_of(struct slice type)
-{
-	for (size_t i = 0; i < COUNT(rules); i++) {
-		if (slice_eq(type, rules[i].type))
-			return &rules[i];
-	}
-	return NULL;
-}
-
-/* Either side, the event line or the data, may say what it is; an error on
- * either side is an error. */
-static const struct rule *
-rule_for(const struct event *event, struct slice name)
-{
-	static const struct rule bare = { { "error", 5 }, ACTION_FAILED,
-		OUTPUT_other, PART_NONE, "error" };
-	const struct rule *named = rule_of(name), *typed;
-
-	if (named != NULL && named->action == ACTION_FAILED)
-		return named;
-	if (event->type.type == JSON_STRING && event->type.raw.len > 2) {
-		typed = rule_of(
-		    slice_of(event->type.raw.ptr + 1, event->type.raw.len - 2));
-		return typed;
-	}
-	if (named == NULL && !value_is_empty(event->error))
-		return &bare;
-	return named;
 }
 
 static bool
@@ -513,10 +339,8 @@ static void
 on_object(
     struct responses *r, struct slice name, struct json whole, unsigned marks)
 {
-	struct event event = { .whole = whole, .marks = marks };
+	struct event event = event_read(name, whole, marks);
 
-	read_members(&event);
-	event.rule = rule_for(&event, name);
 	if (json_is(event.object, "chat.completion.chunk")) {
 		failure_set(responses_failure(r), "client_protocol",
 		    "the endpoint answers in the Chat Completions protocol");
@@ -609,75 +433,6 @@ responses_close(struct responses *r)
 {
 	merge_close(&r->output,
 	    r->state == RESPONSE_COMPLETED ? "completed" : "incomplete");
-}
-
-static bool
-server_answered(const struct responses *r, const struct slot *call)
-{
-	struct json id = json_get(slot_item(call), "call_id");
-
-	for (size_t i = 0; i < r->output.count; i++) {
-		struct json item = slot_item(&r->output.slots[i]);
-
-		if (json_is(json_get(item, "type"), "shell_call_output") &&
-		    slice_eq(json_get(item, "call_id").raw, id.raw))
-			return true;
-	}
-	return false;
-}
-
-static bool
-is_for_client(const struct responses *r, const struct slot *slot)
-{
-	struct json item = slot_item(slot);
-	struct json place = json_get(json_get(item, "environment"), "type");
-
-	if (slot->type == OUTPUT_tool_search_call)
-		return json_is(json_get(item, "execution"), "client");
-	return !json_is(place, "container_reference") &&
-	       !json_is(place, "container_auto") && !server_answered(r, slot);
-}
-
-bool
-responses_waits(const struct responses *r, const struct slot *slot)
-{
-	switch (output_waits(slot->type)) {
-	case OUTPUT_WAITS_NOBODY:
-		return false;
-	case OUTPUT_WAITS_CALL:
-		return responses_declares(r, json_get(slot_item(slot), "name"));
-	case OUTPUT_WAITS_CLIENT:
-		return true;
-	case OUTPUT_WAITS_MARKED:
-		return is_for_client(r, slot);
-	}
-	BUG("slot type %d", (int)slot->type);
-}
-
-const char *
-responses_finish(const struct responses *r, bool unknown_too)
-{
-	switch (r->state) {
-	case RESPONSE_OPEN:
-	case RESPONSE_CUT:
-		return "truncated";
-	case RESPONSE_FAILED:
-		return "error";
-	case RESPONSE_CANCELLED:
-		return "cancelled";
-	case RESPONSE_INCOMPLETE:
-		return r->filtered ? "content_filter" : "length";
-	case RESPONSE_COMPLETED:
-		break;
-	}
-	for (size_t i = 0; i < r->output.count; i++) {
-		const struct slot *slot = &r->output.slots[i];
-
-		if (responses_waits(r, slot) ||
-		    (unknown_too && slot->type == OUTPUT_function_call))
-			return "tool_calls";
-	}
-	return "stop";
 }
 
 const char *

@@ -8,7 +8,7 @@
 #define MODEL_RESPONSES_H
 
 #include "workers/model/errors.h"
-#include "workers/model/output.h"
+#include "workers/model/event.h"
 
 enum response_state {
 	RESPONSE_OPEN, /* no terminal event yet */
@@ -50,6 +50,9 @@ void responses_release(struct responses *r);
 
 /* The tools of the request. Without it those that the provider echoes count. */
 void responses_declare(struct responses *r, struct json tools);
+
+/* Adds the tools of a list, those inside of namespaces too. */
+void responses_list_tools(struct responses *r, struct json tools);
 
 /* One event. name: of its `event` line, or empty. cut: the body ended inside
  * it; it counts only if it is one whole JSON object. */
