@@ -36,6 +36,13 @@ cli_flush(struct cli *cli, int code)
 	return code;
 }
 
+/* The database's functions begin their errors with our name, too. */
+static const char *
+without_name(const char *text)
+{
+	return strncmp(text, "reeve: ", 7) == 0 ? text + 7 : text;
+}
+
 int
 cli_fail(const struct cli *cli, const struct err *err)
 {
@@ -46,7 +53,7 @@ cli_fail(const struct cli *cli, const struct err *err)
 		    err->text, cli->source);
 		return CLI_UNREACHABLE;
 	}
-	cli_say("reeve: %s", err->text);
+	cli_say("reeve: %s", without_name(err->text));
 	if (err->kind == ERR_PEER || err->kind == ERR_BUSY ||
 	    err->kind == ERR_DB_ENV)
 		return CLI_UNREACHABLE;

@@ -3,8 +3,9 @@
  * from the last event: a restarted supervisor knows no watchers. After a long
  * silence too, since a process that stands still keeps its connections. Each
  * watch follows an unwatch, whose answer proves that somebody is there, and
- * which ends the watch that may still stand. Owns its timer and signals while
- * it runs; never prints.
+ * which ends the watch that may still stand. Deltas that were lost on the way
+ * are made good by a new watch too: it brings a snapshot. Owns its timer and
+ * signals while it runs; never prints.
  */
 #include "cli/follow.h"
 
@@ -34,6 +35,8 @@ struct follow {
 	uint64_t lost_ms;  /* nobody is there since; NEVER = somebody is */
 	uint64_t news_ms;  /* the last event */
 	uint64_t get_ms;   /* when to ask what it waits for */
+	uint64_t gap_ms;   /* deltas are missing since; NEVER = none are */
+	uint64_t turn, attempt, next; /* the delta that comes next */
 	uint32_t get_pause_ms;
 	unsigned
 	    overs; /* answers that say the run has ended, without its end */
@@ -102,6 +105,34 @@ is_passing(struct slice type)
 	       slice_is(type, "resync");
 }
 
+/* Do deltas begin where the last ones ended? */
+static void
+note_deltas(struct follow *f, struct slice type, struct json body)
+{
+	uint64_t turn = 0, attempt = 0, offset = 0;
+	bool snapshot = slice_is(type, "snapshot");
+
+	if (!snapshot && !slice_is(type, "delta"))
+		return;
+	json_u64(json_get(body, "turn"), &turn);
+	json_u64(json_get(body, "attempt"), &attempt);
+	json_u64(json_get(body, "offset"), &offset);
+	if (turn != f->turn || attempt != f->attempt) {
+		f->next = 0;
+		f->gap_ms = NEVER;
+	}
+	f->turn = turn;
+	f->attempt = attempt;
+	if (snapshot)
+		f->gap_ms = NEVER;
+	else if (offset > f->next && f->gap_ms == NEVER)
+		f->gap_ms = f->heard_ms;
+	if (!snapshot)
+		offset += json_count(json_get(body, "deltas"));
+	if (offset > f->next)
+		f->next = offset;
+}
+
 static void
 on_event(void *arg, const struct msg_event *event, struct json body)
 {
@@ -119,6 +150,7 @@ on_event(void *arg, const struct msg_event *event, struct json body)
 			return;
 		f->seq = event->seq;
 	}
+	note_deltas(f, event->type, body);
 	f->config.on_event(f->config.arg, event, body);
 	if (event->final)
 		stop(f, 0, FOLLOW_ENDED);
@@ -193,6 +225,7 @@ send_watch(struct follow *f, uint64_t now)
 	struct msg unwatch = { .id = MSG_unwatch };
 	struct msg watch = { .id = MSG_watch };
 
+	f->gap_ms = NEVER;
 	f->unwatch_request = client_request(f->config.client);
 	f->watch_request = client_request(f->config.client);
 	unwatch.unwatch.request = f->unwatch_request;
@@ -247,6 +280,8 @@ is_watch_due(const struct follow *f, uint64_t now)
 		return false;
 	if (f->lost_ms != NEVER)
 		return now >= f->again_ms;
+	if (f->gap_ms != NEVER && now >= f->gap_ms + f->config.gap_ms)
+		return true;
 	return now >= f->heard_ms + f->config.silence_ms;
 }
 
@@ -335,6 +370,7 @@ follow_run(const struct follow_config *config, enum follow_end *ret_end,
 		.seq = config->from_seq,
 		.asked_ms = NEVER,
 		.lost_ms = NEVER,
+		.gap_ms = NEVER,
 		.err = err == NULL ? &ignored : err,
 	};
 	const struct client_listener listener = {
@@ -347,6 +383,7 @@ follow_run(const struct follow_config *config, enum follow_end *ret_end,
 	f.config.silence_ms = or_else(config->silence_ms, FOLLOW_SILENCE_MS);
 	f.config.answer_ms = or_else(config->answer_ms, FOLLOW_ANSWER_MS);
 	f.config.lost_ms = or_else(config->lost_ms, FOLLOW_LOST_MS);
+	f.config.gap_ms = or_else(config->gap_ms, FOLLOW_GAP_MS);
 	f.config.waits_ms = or_else(config->waits_ms, FOLLOW_WAITS_MS);
 	f.heard_ms = f.news_ms = clock_ms();
 	f.get_pause_ms = f.config.waits_ms;

@@ -11,6 +11,7 @@
 #define FOLLOW_SILENCE_MS 10000u /* then the watch is asked for again */
 #define FOLLOW_ANSWER_MS  6000u  /* for its answer */
 #define FOLLOW_LOST_MS    30000u /* without a supervisor, then give up */
+#define FOLLOW_GAP_MS     500u   /* deltas are missing: wait for a snapshot */
 #define FOLLOW_WAITS_MS   2000u  /* without an event: ask what it waits for */
 #define FOLLOW_WAITS_MAX  60000u /* the pause doubles up to this */
 
@@ -26,9 +27,10 @@ struct follow_config {
 	struct uuid run;
 	uint64_t from_seq;   /* 0 = from the start */
 	bool deltas;         /* also what streams */
-	uint32_t silence_ms; /* 0 = as above; so all four */
+	uint32_t silence_ms; /* 0 = as above; so all five */
 	uint32_t answer_ms;
 	uint32_t lost_ms;
+	uint32_t gap_ms;
 	uint32_t waits_ms;
 	/* Both borrow for the call. */
 	void (*on_event)(

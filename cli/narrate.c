@@ -67,6 +67,7 @@ forget_attempt(struct narrator *n)
 		n->streams[i].stored = 0;
 	}
 	n->next = 0;
+	n->behind = false;
 	n->item = 0;
 }
 
@@ -172,7 +173,8 @@ on_delta(struct narrator *n, struct json body)
 
 	if (!enter_attempt(n, body))
 		return;
-	for (; json_next(&it, &key, &delta); at++) {
+	n->behind |= at > n->next;
+	for (; !n->behind && json_next(&it, &key, &delta); at++) {
 		if (at < n->next || !read_delta(delta, &kind, &item, &text))
 			continue;
 		if (item != n->item)
@@ -206,6 +208,7 @@ on_snapshot(struct narrator *n, struct json body)
 		at[kind] = put_beyond(n, kind, at[kind], buf_slice(&text));
 	}
 	n->next = print_u64(json_get(body, "offset"));
+	n->behind = false;
 	buf_release(&text);
 }
 
@@ -228,7 +231,7 @@ static void
 on_resync(struct narrator *n, struct json body)
 {
 	(void)body;
-	n->next = 0;
+	n->behind = true;
 }
 
 static void

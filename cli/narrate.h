@@ -33,8 +33,11 @@ struct narrator {
 	struct style style;
 	struct uuid run;
 	uint64_t turn, attempt; /* whose text is held */
-	uint64_t next;          /* delta that comes next in this attempt */
-	uint64_t item;          /* the output item that streams */
+	/* The delta that comes next. Behind: some are missing, so nothing more
+	 * is said until a snapshot or the stored item tells. */
+	uint64_t next;
+	bool behind;
+	uint64_t item; /* the output item that streams */
 	struct {
 		struct buf held; /* owned: printed of this attempt */
 		size_t stored;   /* of it, seen in stored items */

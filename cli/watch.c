@@ -131,10 +131,12 @@ on_over(struct watch *w, struct json run)
 		exit(CLI_FAILED);
 }
 
+/* Before a line on stderr: on a terminal both meet, in a file text goes on. */
 static void
 break_line(struct watch *w)
 {
-	narrate_break(&w->narrator);
+	if (w->cli->style.width > 0)
+		narrate_break(&w->narrator);
 	if (cli_flush(w->cli, 0) != 0)
 		exit(CLI_FAILED);
 }

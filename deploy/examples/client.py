@@ -43,6 +43,8 @@ class Client:
         version, message, *fields = msgpack.unpackb(frames[0])
         if version // 256 != VERSION // 256:
             sys.exit("the supervisor speaks another major version")
+        if message == FAILED:
+            sys.exit("refused: " + fields[2])
         return message, fields, json.loads(frames[1]) if any(frames[1:]) else None
 
     def send(self, message, *fields, body=None):  # [version, id, request, …]
@@ -50,15 +52,12 @@ class Client:
         frames = [msgpack.packb([VERSION, message, self.request, *fields])]
         self.socket.send_multipart(frames + ([body] if body else []))
 
-    def ask(self, message, *fields, body=None):
-        """Sends and gives the fields of the answer."""
+    def ask(self, message, *fields, body=None):  # gives the answer's fields
         self.send(message, *fields, body=body)
         end = time.monotonic() + self.answer_s
         while got := self.receive(max(0, end - time.monotonic())):
             if got[0] == EVENT:
                 self.events.append(got)
-            elif got[0] == FAILED:
-                sys.exit("refused: " + got[1][2])
             elif got[1][0] == self.request:
                 return got[1]
         sys.exit("no answer from the supervisor")
@@ -78,8 +77,6 @@ class Client:
                 self.ask(UNWATCH, run)
                 self.send(WATCH, run, seq, True)
             got = self.events.pop(0) if self.events else self.receive(self.silence_s)
-            if got and got[0] == FAILED:
-                sys.exit("refused: " + got[1][2])
             if got and got[0] == EVENT and got[1][0] == run:
                 new, kind, final = got[1][1:4]
                 if kind in PASSING or new > seq:

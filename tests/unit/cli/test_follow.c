@@ -101,7 +101,8 @@ follow_to_the_end(uint64_t from_seq, uint64_t last_seq)
 	uint64_t seq;
 
 	config.from_seq = from_seq;
-	config.silence_ms = 150;
+	if (config.silence_ms == 0)
+		config.silence_ms = 150;
 	ck_assert_msg(
 	    follow_run(&config, &end, &seq, &err) == 0, "%s", err.text);
 	ck_assert_int_eq(end, FOLLOW_ENDED);
@@ -233,6 +234,65 @@ START_TEST(asks_again_after_a_silence_without_a_word)
 	front_join(&front, client);
 	follow_to_the_end(0, 2);
 	ck_assert_str_eq(story, "a:1 end:2 ");
+}
+END_TEST
+
+static void
+lose_a_delta(struct front *f, const struct msg *msg, struct slice body)
+{
+	(void)msg, (void)body;
+	if (f->count > 1) {
+		check_watch(msg, 1);
+		event(2, "end");
+		return;
+	}
+	event(1, "a");
+	front_event(f, &run, 1, "delta", false,
+	    "{\"turn\":1,\"attempt\":1,\"offset\":0,\"deltas\":[1,2]}");
+	front_event(f, &run, 1, "delta", false,
+	    "{\"turn\":1,\"attempt\":1,\"offset\":3,\"deltas\":[4]}");
+}
+
+START_TEST(asks_for_a_snapshot_when_a_delta_was_lost)
+{
+	front.on_message = lose_a_delta;
+	front_join(&front, client);
+	config.silence_ms = 60000;
+	config.gap_ms = 50;
+	follow_to_the_end(0, 2);
+	ck_assert_str_eq(story, "a:1 delta:1 delta:1 end:2 ");
+}
+END_TEST
+
+static void
+keep_up(struct front *f, const struct msg *msg, struct slice body)
+{
+	(void)body;
+	if (msg->id == MSG_get) {
+		event(2, "end");
+		return;
+	}
+	ck_assert_uint_eq(f->count, 1);
+	front_event(f, &run, 1, "delta", false,
+	    "{\"turn\":1,\"attempt\":1,\"offset\":3,\"deltas\":[4]}");
+	front_event(f, &run, 1, "snapshot", false,
+	    "{\"turn\":1,\"attempt\":1,\"offset\":4,\"deltas\":[1]}");
+	front_event(f, &run, 1, "delta", false,
+	    "{\"turn\":1,\"attempt\":1,\"offset\":4,\"deltas\":[5,6]}");
+	front_event(f, &run, 1, "delta", false,
+	    "{\"turn\":1,\"attempt\":1,\"offset\":6,\"deltas\":[7]}");
+	front_event(f, &run, 1, "delta", false,
+	    "{\"turn\":1,\"attempt\":2,\"offset\":0,\"deltas\":[1]}");
+}
+
+START_TEST(asks_for_nothing_when_deltas_are_complete)
+{
+	front.on_message = keep_up;
+	front_join(&front, client);
+	config.silence_ms = 60000;
+	config.gap_ms = 50;
+	config.waits_ms = 300;
+	follow_to_the_end(0, 2);
 }
 END_TEST
 
@@ -449,6 +509,8 @@ main(void)
 	tcase_add_test(events, begins_behind_the_event_it_is_given);
 	tcase_add_test(lost, goes_on_from_the_last_event_after_a_restart);
 	tcase_add_test(lost, asks_again_after_a_silence_without_a_word);
+	tcase_add_test(lost, asks_for_a_snapshot_when_a_delta_was_lost);
+	tcase_add_test(lost, asks_for_nothing_when_deltas_are_complete);
 	tcase_add_test(lost, gives_up_on_a_supervisor_that_stands_still);
 	tcase_add_test(lost, gives_up_sooner_when_there_never_was_a_supervisor);
 	tcase_add_test(refusal, says_that_there_is_no_such_run);
