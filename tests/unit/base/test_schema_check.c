@@ -2,6 +2,7 @@
  * base/schema_check.c: the texts and places of errors, schemas that are no
  * schemas, hostile schemas and values.
  */
+#include "base/utf8.h"
 #include "tests/unit/base/schema_text.h"
 
 /* ---- texts ---- */
@@ -27,6 +28,11 @@ static const struct {
 	{ "{'type':'boolean'}",
 	    "{'long':'0123456789012345678901234567890123456789012345678'}",
 	    "/: an object is not allowed; must be true or false" },
+	{ "{'type':'null'}",
+	    "[0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21]",
+	    "/: an array is not allowed; must be null" },
+	{ "{'type':'null'}", "{'a':\n1}",
+	    "/: an object is not allowed; must be null" },
 	{ "{'enum':['fail','tell']}", "'tel'",
 	    "/: 'tel' is not allowed; allowed: 'fail', 'tell'" },
 	{ "{'const':'function'}", "'x'",
@@ -147,12 +153,36 @@ START_TEST(cuts_long_values_and_lists)
 }
 END_TEST
 
+START_TEST(cuts_a_text_between_characters)
+{
+	struct err err;
+
+	for (int shift = 0; shift < 2; shift++) {
+		struct buf schema = BUF_INIT(1u << 16);
+
+		buf_puts(&schema, "{'anyOf':[");
+		for (int i = 0; i < 20; i++)
+			buf_printf(&schema, "{'const':'%säääääääääää'},",
+			    shift == 0 ? "" : "x");
+		buf_printf(&schema, "false]}%c", 0);
+		ck_assert_int_eq(check(schema.ptr, "1", &err), -1);
+		ck_assert_uint_gt(strlen(err.text), 300);
+		ck_assert_uint_eq(
+		    utf8_valid(slice_string(err.text)), strlen(err.text));
+		buf_release(&schema);
+	}
+}
+END_TEST
+
 START_TEST(shows_no_control_characters_of_a_terminal)
 {
 	struct err err;
 
 	ck_assert_int_eq(check("{'enum':[1]}", "'a\xc2\x9b\x7fz'", &err), -1);
 	ck_assert_str_eq(err.text, "/: \"a??z\" is not allowed; allowed: 1");
+	ck_assert_int_eq(check("{'enum':[1]}", "'\xc2\xa7'", &err), -1);
+	ck_assert_str_eq(
+	    err.text, "/: \"\xc2\xa7\" is not allowed; allowed: 1");
 	ck_assert_int_eq(check("{'enum':[1]}", "'a\xff z'", &err), -1);
 	ck_assert_str_eq(err.text, "/: \"a… is not allowed; allowed: 1");
 }
@@ -396,6 +426,7 @@ suite(void)
 	tcase_add_loop_test(
 	    told, gives_the_value_or_key_that_offends, 0, (int)COUNT(wheres));
 	tcase_add_test(told, cuts_long_values_and_lists);
+	tcase_add_test(told, cuts_a_text_between_characters);
 	tcase_add_test(told, shows_no_control_characters_of_a_terminal);
 	tcase_add_test(told, works_without_a_place_for_the_error);
 	tcase_add_loop_test(

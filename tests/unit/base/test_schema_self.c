@@ -124,6 +124,33 @@ START_TEST(refuses_a_schema_with_a_name_twice)
 }
 END_TEST
 
+/* n schemas, each of which is the next one. */
+static int
+check_chain(int n, struct err *err)
+{
+	struct buf text = BUF_INIT(1u << 20);
+	int rc;
+
+	buf_puts(&text, "{'$defs':{");
+	for (int i = 0; i < n; i++)
+		buf_printf(&text, "'d%d':{'$ref':'#/$defs/d%d'},", i, i + 1);
+	buf_printf(&text, "'d%d':true}}%c", n, 0);
+	rc = check_self(text.ptr, err);
+	buf_release(&text);
+	return rc;
+}
+
+START_TEST(refuses_a_chain_that_a_check_could_not_follow)
+{
+	struct err err = { 0 };
+
+	ck_assert_int_eq(check_chain(SCHEMA_NEST_MAX - 1, &err), 0);
+	ck_assert_int_eq(check_chain(SCHEMA_NEST_MAX + 1, &err), -1);
+	ck_assert_int_eq(err.kind, ERR_LIMIT);
+	ck_assert_str_eq(err.text, "the schema is nested too deep");
+}
+END_TEST
+
 static const char *const fit[] = {
 	"true",
 	"{}",
@@ -157,6 +184,7 @@ suite(void)
 
 	tcase_add_loop_test(
 	    self, refuses_a_schema_that_it_cannot_apply, 0, (int)COUNT(unfit));
+	tcase_add_test(self, refuses_a_chain_that_a_check_could_not_follow);
 	tcase_add_test(self, refuses_a_schema_with_a_name_twice);
 	tcase_add_loop_test(
 	    self, accepts_a_schema_that_it_can_apply, 0, (int)COUNT(fit));
