@@ -227,12 +227,11 @@ db_send(struct db *db, enum db_query query, const struct db_params *params,
 		on_result(arg, NULL, false, &err);
 		return;
 	}
-	for (int i = 0; i < params->count; i++) {
-		values[i] = params->nulls[i]
-				? NULL
-				: params->bytes.ptr + params->offsets[i];
+	if (params->bytes.failed)
+		BUG("parameters of %s past their limit", queries[query].name);
+	db_params_point(params, values);
+	for (int i = 0; i < params->count; i++)
 		formats[i] = 1;
-	}
 	e = entry_add(db, false);
 	e->on_result = on_result;
 	e->arg = arg;

@@ -61,6 +61,9 @@ void db_text(struct db_params *p, struct slice text);   /* empty = null */
  */
 void db_array(struct db_params *p, enum db_oid oid);
 void db_array_end(struct db_params *p);
+/* Values as libpq takes them: borrowed from p, NULL for null. */
+void db_params_point(
+    const struct db_params *p, const char *values[DB_PARAMS_MAX]);
 void db_params_clear(struct db_params *p);
 void db_params_release(struct db_params *p);
 
@@ -93,7 +96,8 @@ struct db *db_free(struct db *db); /* calls no callback */
 
 bool db_is_up(const struct db *db);
 /* Sends one statement; params may be cleared afterwards. Not up: the callback
- * is called at once with ERR_DB_ENV. */
+ * is called at once with ERR_DB_ENV. Parameters past DB_PARAMS_BYTES are the
+ * caller's mistake (BUG). */
 void db_send(struct db *db, enum db_query query, const struct db_params *params,
     db_result *on_result, void *arg);
 /* Ends the transaction. */

@@ -34,7 +34,9 @@ db_null(struct db_params *p)
 
 		p->array_count++;
 		buf_put(&p->bytes, &none, sizeof(none));
-		memcpy(p->bytes.ptr + p->array_at - 8, &yes, sizeof(yes));
+		if (!p->bytes.failed)
+			memcpy(
+			    p->bytes.ptr + p->array_at - 8, &yes, sizeof(yes));
 		return;
 	}
 	begin(p, 0);
@@ -122,6 +124,20 @@ db_array_end(struct db_params *p)
 	p->array_at = 0;
 	p->lengths[p->count - 1] =
 	    (int)(p->bytes.len - p->offsets[p->count - 1]);
+}
+
+void
+db_params_point(const struct db_params *p, const char *values[DB_PARAMS_MAX])
+{
+	for (int i = 0; i < p->count; i++) {
+		/* libpq takes NULL for null; without a byte there is no ptr. */
+		if (p->nulls[i])
+			values[i] = NULL;
+		else if (p->bytes.ptr == NULL)
+			values[i] = "";
+		else
+			values[i] = p->bytes.ptr + p->offsets[i];
+	}
 }
 
 void
