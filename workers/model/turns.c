@@ -72,6 +72,9 @@ turns_describe(void *arg, struct json_writer *w)
 {
 	struct turns *turns = arg;
 
+	json_key(w, "labels");
+	json_open(w, '{');
+	json_close(w);
 	models_describe(turns->models, w);
 }
 

@@ -50,6 +50,10 @@ static const struct {
 	    JSON_TEXT({"status":"completed","text":"hi",
 		"finish_reason":"tool_calls","usage":{"input":1,"output":2,
 		"total":3,"cached":0,"reasoning":0}}), { 0 } },
+	{ "A whole response that says little about itself",
+	    JSON_TEXT({"output":[{"type":"message","content":
+		[{"type":"output_text","text":"hi"}]}]}),
+	    JSON_TEXT({"status":"completed","text":"hi"}), { 0 } },
 	{ "A whole response that failed",
 	    JSON_TEXT({"object":"response","status":"failed","output":[],
 		"error":{"code":"server_error","message":"boom"}}),

@@ -71,6 +71,11 @@ static const struct {
 	    ADDED(0, "x1") DELTA(0, "one") ADDED(1, "x2") DELTA(1, "two")
 	    FINAL(TEXT_ITEM("y1", "ONE"), TEXT_ITEM("y2", "TWO")),
 	    JSON_TEXT({"text":"ONETWO"}), { 0 } },
+	{ "A4: but never onto another type",
+	    ADDED(0, "m") DELTA(0, "dra") CALL_DONE(1, "i", "c", "f", "{}")
+	    FINAL(CALL_ITEM("i", "c", "f", "{}"), TEXT_ITEM("m", "final")),
+	    JSON_TEXT({"text":"final","tool_calls":[
+		{"call_id":"c","name":"f","arguments":"{}"}]}), { 0 } },
 	{ "A4: by id when the lists differ in length",
 	    ADDED(1, "b") DELTA(1, "x")
 	    FINAL(TEXT_ITEM("a", "A"), TEXT_ITEM("b", "B")),

@@ -100,6 +100,26 @@ static const struct {
 		"part":{"type":"output_text","text":"final"}})
 	    COMPLETED,
 	    JSON_TEXT({"text":"final"}), { 0 } },
+	{ "A3: so do parts of a refusal, of reasoning and of a summary",
+	    CREATED
+	    EVENT({"type":"response.refusal.delta","output_index":0,
+		"content_index":0,"delta":"n"})
+	    EVENT({"type":"response.content_part.done","output_index":0,
+		"content_index":0,"part":{"type":"refusal","refusal":"no"}})
+	    EVENT({"type":"response.reasoning_text.delta","output_index":1,
+		"content_index":0,"delta":"h"})
+	    EVENT({"type":"response.content_part.done","output_index":1,
+		"content_index":0,
+		"part":{"type":"reasoning_text","text":"hm"}})
+	    EVENT({"type":"response.reasoning_summary_text.delta",
+		"output_index":1,"summary_index":0,"delta":"w"})
+	    EVENT({"type":"response.reasoning_summary_part.done",
+		"output_index":1,"summary_index":0,
+		"part":{"type":"summary_text","text":"why"}})
+	    COMPLETED,
+	    JSON_TEXT({"refusal":"no","reasoning":[{"id":null,
+		"has_encrypted":false,"summary_text":"why",
+		"content_text":"hm"}]}), { 0 } },
 	{ "A3: nothing is appended to an item that is done",
 	    CREATED ADDED(0, "m") MESSAGE_DONE(0, "m", "end")
 	    DELTA(0, "ghost") COMPLETED,

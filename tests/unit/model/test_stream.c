@@ -2,6 +2,7 @@
  * workers/model/stream.c and http.c: one attempt over a real connection, its
  * deadlines, its cancel, its watchers, and what becomes of the connection.
  */
+#include "base/clock.h"
 #include "tests/unit/model/answering.h"
 #include "tests/unit/model/entry.h"
 #include "workers/model/stream.h"
@@ -30,6 +31,8 @@ struct world {
 	bool output;
 	struct buf items, delta;
 	size_t wanted; /* ends until the loop stops */
+	void (*done)(void *arg, const struct attempt *attempt,
+	    const struct msg *msg, struct buf *body);
 };
 
 static void
@@ -81,7 +84,8 @@ begin(struct world *w, const char *provider)
 	*w = (struct world){ .items = BUF_INIT(1u << 20),
 		.delta = BUF_INIT(1u << 20),
 		.attempt = { .turn = 5, .attempt = 1 },
-		.wanted = 1 };
+		.wanted = 1,
+		.done = on_done };
 	ck_assert_int_eq(loop_init(&w->loop, &err), 0);
 	answering_start(&w->server, &w->loop);
 	snprintf(url, sizeof(url), "http://127.0.0.1:%d/v1/", w->server.port);
@@ -96,7 +100,7 @@ start(struct world *w, bool watched, uint64_t left_ms)
 		.loop = &w->loop,
 		.http = w->http,
 		.model = &w->models.models[0],
-		.done = on_done,
+		.done = w->done,
 		.delta = on_delta,
 		.arg = w,
 	};
@@ -442,6 +446,73 @@ START_TEST(a_server_that_closed_its_connection_is_asked_anew)
 }
 END_TEST
 
+/* The end of a body that comes after its terminal event. */
+static void
+on_late_end(void *arg, const struct attempt *attempt, const struct msg *msg,
+    struct buf *body)
+{
+	struct world *w = arg;
+
+	on_done(arg, attempt, msg, body);
+	answering_send(&w->server.conns[0], "0\r\n\r\n");
+}
+
+static void
+on_stop_timer(uv_timer_t *timer)
+{
+	struct world *w = timer->data;
+
+	loop_stop(&w->loop);
+}
+
+START_TEST(a_body_may_end_after_its_terminal_event)
+{
+	struct world w;
+	uv_timer_t timer;
+
+	begin(&w, "");
+	clock_set(clock_ms(), clock_wall_ms()); /* no moment is too long */
+	w.done = on_late_end;
+	w.wanted = 2;
+	w.server.step =
+	    (struct answering_step){ CHUNKED "6e\r\n" DELTA END "\n\r\n",
+		    false };
+	start(&w, false, 60000);
+	uv_timer_init(&w.loop.uv, &timer);
+	timer.data = &w;
+	uv_timer_start(&timer, on_stop_timer, 50, 0);
+	loop_run(&w.loop);
+	ck_assert_uint_eq(w.done_count, 1);
+	start(&w, false, 60000);
+	loop_run(&w.loop);
+	ck_assert_uint_eq(w.done_count, 2);
+	ck_assert_uint_eq(w.server.conn_count, 1);
+	clock_set(0, 0);
+	uv_close((uv_handle_t *)&timer, NULL);
+	finish(&w);
+}
+END_TEST
+
+/* One call at a time looks its host up; one whose connection is there already
+ * needs no look-up, and must let the others go. */
+START_TEST(calls_that_wait_for_a_host_go_when_its_name_is_not_needed)
+{
+	struct world w;
+
+	begin(&w, "");
+	run(&w, CHUNKED "6e\r\n" DELTA END "\n\r\n0\r\n\r\n", false);
+	clock_set(clock_ms() + 1000000, clock_wall_ms());
+	w.wanted = 6;
+	for (int i = 0; i < 5; i++)
+		start(&w, false, 60000);
+	loop_run(&w.loop);
+	ck_assert_uint_eq(w.done_count, 6);
+	ck_assert_int_eq(w.id, MSG_turn_done);
+	clock_set(0, 0);
+	finish(&w);
+}
+END_TEST
+
 /* ---- watchers ---- */
 
 START_TEST(a_watched_turn_tells_one_message_a_read)
@@ -536,6 +607,9 @@ suite(void)
 	suite_add_tcase(s, cancels);
 	tcase_set_timeout(connections, 30);
 	tcase_add_test(connections, a_connection_is_used_again);
+	tcase_add_test(connections, a_body_may_end_after_its_terminal_event);
+	tcase_add_test(connections,
+	    calls_that_wait_for_a_host_go_when_its_name_is_not_needed);
 	tcase_add_test(
 	    connections, turns_at_once_have_connections_of_their_own);
 	tcase_add_test(
