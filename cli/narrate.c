@@ -235,13 +235,6 @@ on_resync(struct narrator *n, struct json body)
 }
 
 static void
-on_turn_completed(struct narrator *n, struct json body)
-{
-	(void)body;
-	narrate_break(n);
-}
-
-static void
 on_turn_failed(struct narrator *n, struct json body)
 {
 	static const char *const why[] = { "class", "error" };
@@ -471,7 +464,6 @@ narrate(struct narrator *n, struct slice type, struct json body)
 		{ "run_accepted", on_run_accepted },
 		{ "turn_started", on_turn_started },
 		{ "turn_reset", on_turn_reset },
-		{ "turn_completed", on_turn_completed },
 		{ "turn_failed", on_turn_failed },
 		{ "message_output_created", on_message_item },
 		{ "reasoning_item_created", on_reasoning_item },

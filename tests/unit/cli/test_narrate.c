@@ -66,6 +66,13 @@ static const struct {
 		DELTA(3, "[[\"text\",0,\"u\"]]"), MESSAGE_ITEM("Hello you"),
 		DONE },
 	    "Hello you\n" },
+	{ "ends the line of a turn only when its items are told",
+	    { STARTED, DELTA(0, "[[\"text\",0,\"Hel\"]]"), DONE,
+		MESSAGE_ITEM("Hello"),
+		{ "turn_started", "{\"turn\":2,\"attempt\":1}" },
+		{ "delta", "{\"turn\":2,\"attempt\":1,\"offset\":0,"
+			   "\"deltas\":[[\"text\",0,\"you\"]]}" } },
+	    "Hello\nyou\n" },
 	{ "prints the whole text again when another one was stored",
 	    { STARTED, DELTA(0, "[[\"text\",0,\"Helyou\"]]"),
 		MESSAGE_ITEM("Hello you"), DONE },
