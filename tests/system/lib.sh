@@ -153,6 +153,25 @@ is() {
 	[[ $(sql "$1" 2>/dev/null) == t ]]
 }
 
+# session NAME ROLE: a session that stays open; what it is told with tell
+# NAME SQL is answered into log NAME.
+session() {
+	mkfifo "$dir/$1.in"
+	# shellcheck disable=SC2016 # the inner shell's
+	start "$1" bash -c 'exec psql -X -q -A -t -d "$1" <>"$0"' \
+		"$dir/$1.in" "$(conninfo "$2")"
+}
+
+tell() {
+	printf '%s;\n' "$2" >"$dir/$1.in"
+}
+
+# answers NAME PATTERN: waits for a line, prints it.
+answers() {
+	wait_for 10 "an answer with $2" grep -qE -- "$2" "$dir/$1.log"
+	grep -E -- "$2" "$dir/$1.log" | tail -n 1
+}
+
 # ---- the model ----
 
 # Takes any port; the same one again when it is started anew.
@@ -260,6 +279,9 @@ workers:
     config: $dir/models.yaml
     slots: ${model_slots:-400}
     env: [REEVE_TEST_DIR, ASAN_OPTIONS, UBSAN_OPTIONS]
+END
+	[[ -e $tools/tools.yaml ]] || return 0
+	cat <<END
   - name: tool-1
     program: $build/reeve-tool
     config: $tools/tools.yaml
@@ -301,11 +323,12 @@ reeved_kill() {
 	end reeved KILL 5
 }
 
-# Until clients are served and both local workers are there.
+# Until clients are served and the local workers are there.
 reeved_ready() {
 	wait_for 20 "the front socket" reeve list --limit 1
 	wait_for 20 "the model worker" worker_pid model-1
-	wait_for 20 "the tool worker" worker_pid tool-1
+	[[ ! -e $tools/tools.yaml ]] ||
+		wait_for 20 "the tool worker" worker_pid tool-1
 }
 
 # An orderly stop, which ends the workers too.
@@ -343,6 +366,10 @@ run_has_ended() {
 ends() {
 	wait_for "${3:-15}" "the end of run $1: $(describe "$1")" run_has_ended "$1"
 	[[ $(state_of "$1") == "$2" ]] || fail "not $2: $(describe "$1")"
+}
+
+all_have_ended() {
+	is "SELECT count(*) = 0 FROM reeve.runs WHERE finished_at IS NULL"
 }
 
 describe() {
