@@ -476,6 +476,12 @@ on_connect_timeout(uv_timer_t *timer)
 	lost(db, &err);
 }
 
+/* What every session of this program has set. */
+static const char session_options[] =
+    "-c lock_timeout=300ms -c statement_timeout=5s "
+    "-c plan_cache_mode=force_generic_plan -c timezone=UTC "
+    "-c idle_in_transaction_session_timeout=30s -c jit=off";
+
 static void
 connect_start(struct db *db)
 {
@@ -484,11 +490,8 @@ connect_start(struct db *db)
 		"keepalives_interval", "keepalives_count", "tcp_user_timeout",
 		"target_session_attrs", "client_encoding", NULL };
 	const char *values[] = { db->config.conninfo, db->config.application,
-		"reeve",
-		"-c lock_timeout=300ms -c statement_timeout=5s "
-		"-c plan_cache_mode=force_generic_plan -c timezone=UTC "
-		"-c idle_in_transaction_session_timeout=30s -c jit=off",
-		"15", "5", "3", "20000", "read-write", "UTF8", NULL };
+		"reeve", session_options, "15", "5", "3", "20000", "read-write",
+		"UTF8", NULL };
 
 	db->conn = PQconnectStartParams(keys, values, 1);
 	uv_timer_start(db->timer, on_connect_timeout, DB_CONNECT_MS, 0);

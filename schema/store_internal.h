@@ -45,10 +45,10 @@ struct store {
 /* ---- store_batch.c ---- */
 
 void store_give(
-    struct store *store, struct store_entry *entry, enum store_answer answer);
+    struct store *store, struct store_entry *e, enum store_answer what);
 /* Empties the batch in flight into the caller's array; the store is idle. */
 void store_take_batch(
-    struct store *store, struct store_entry *batch[], size_t *ret_count);
+    struct store *store, struct store_entry *batch[], size_t *count);
 /* Back to the head of the queue, in the same order. */
 void store_put_back(
     struct store *store, struct store_entry *batch[], size_t count);

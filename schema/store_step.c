@@ -178,6 +178,11 @@ moved_call_params(struct db_params *p, const struct call_row *calls, size_t n)
 	MOVED(DB_TEXT, db_text(p, row->at.worker));
 	MOVED(DB_UUID, process_or_null(p, &row->at));
 	MOVED(DB_INT8, session_or_null(p, &row->at));
+}
+
+static void
+outcome_params(struct db_params *p, const struct call_row *calls, size_t n)
+{
 	MOVED(DB_TEXT, db_text(p, row->outcome));
 	MOVED(DB_TEXT, db_text(p, row->sandbox));
 	MOVED(DB_INT8, db_int8(p, row->code));
@@ -254,8 +259,10 @@ store_step_params(
 		item_params(p, step->items, step->item_count);
 	if (parts & PART_CALLS_NEW)
 		new_call_params(p, step->calls, step->call_count);
-	if (parts & PART_CALLS_MOVED)
+	if (parts & PART_CALLS_MOVED) {
 		moved_call_params(p, step->calls, step->call_count);
+		outcome_params(p, step->calls, step->call_count);
+	}
 	if (parts & PART_INBOX)
 		inbox_params(p, step->inbox, step->inbox_count);
 	return statements[i].query;

@@ -140,7 +140,7 @@ submit(struct front *front, struct ask *ask, struct agent_entry *agent)
 	const struct msg_submit *m = &ask->msg.submit;
 	struct slice body = ask->body == NULL ? (struct slice){ 0 }
 					      : link_body_slice(ask->body);
-	struct json input, metadata;
+	struct json input = { 0 }, metadata = { 0 };
 	struct err err = { 0 };
 	bool plain = m->key.len == 0 && m->session.len == 0 && m->at_ms == 0 &&
 		     m->delay_ms == 0;

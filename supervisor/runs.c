@@ -599,7 +599,7 @@ runs_free(struct runs *runs)
 	if (runs == NULL)
 		return NULL;
 	while (!list_is_empty(&runs->all))
-		slot_free(LIST_FIRST(&runs->all, struct slot, link));
+		slot_free(CONTAINER_OF(runs->all.next, struct slot, link));
 	map_release(&runs->by_id);
 	return mem_free(runs);
 }

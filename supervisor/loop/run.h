@@ -210,8 +210,8 @@ void run_request(const struct run *run, struct slice tools, struct buf *out);
 
 /* Where an event leads from a state; false when that cell is empty. For tests
  * and pictures. */
-bool run_table_next(enum run_state state, enum run_event event,
-    enum run_state *ret_next);
+bool run_table_next(
+    enum run_state state, enum run_event event, enum run_state *ret_next);
 /* The machine as Markdown and as a dot graph, for README and people. */
 void run_print_table(struct buf *out);
 void run_print_dot(struct buf *out);

@@ -90,14 +90,19 @@ by_time(const void *a, const void *b)
 static void
 report(struct load *l, uint64_t us)
 {
+	double p50, p99;
+
+	if (l->ended == 0)
+		return;
 	qsort(l->took_us, l->ended, sizeof(*l->took_us), by_time);
+	p50 = l->took_us[l->ended / 2];
+	p99 = l->took_us[l->ended * 99 / 100];
 	printf("{\"runs\":%zu,\"concurrency\":%zu,\"completed\":%zu,"
 	       "\"runs_s\":%.1f,\"p50_ms\":%.2f,\"p99_ms\":%.2f,"
 	       "\"seconds\":%.3f}\n",
 	    l->ended, l->concurrency, l->completed,
-	    (double)l->ended * 1e6 / (double)us,
-	    l->took_us[l->ended / 2] / 1e3,
-	    l->took_us[l->ended * 99 / 100] / 1e3, (double)us / 1e6);
+	    (double)l->ended * 1e6 / (double)us, p50 / 1e3, p99 / 1e3,
+	    (double)us / 1e6);
 }
 
 static size_t
@@ -118,7 +123,8 @@ main(int argc, char **argv)
 	};
 	static struct load l = { .runs = 100, .concurrency = 1 };
 	struct link_config config = { .accepts = MSG_FROM_SUPERVISOR,
-		.on_message = on_message, .arg = &l };
+		.on_message = on_message,
+		.arg = &l };
 	struct buf endpoint = BUF_INIT(4096);
 	struct err err = { 0 };
 	uv_timer_t begin;
