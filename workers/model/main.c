@@ -12,11 +12,14 @@
 #include "base/log.h"
 #include "workers/model/turns.h"
 
-#define SLOTS_DEFAULT 1000u
+#define SLOTS_DEFAULT    1000u
+#define ORPHAN_S_DEFAULT 300u
+#define ORPHAN_S_MAX     86400u
 
 struct options {
 	const char *config, *name, *endpoint;
-	uint32_t slots, orphan_ms;
+	uint32_t slots, orphan_s;
+	enum log_level level;
 	bool json;
 };
 
@@ -38,8 +41,10 @@ static const char usage[] =
     "  --endpoint URL     work socket of reeved: ipc://PATH\n"
     "  --name NAME        name of this worker (default: model)\n"
     "  --slots N          turns at once, 1 to 100000 (default: 1000)\n"
-    "  --orphan SECONDS   end after so long without a supervisor (0: never)\n"
-    "  --log-format F     logfmt or json (default: logfmt)\n"
+    "  --orphan SECONDS   end after so long without a supervisor (default:\n"
+    "                     300; 0: never)\n"
+    "  --log-format F     logfmt (default) or json\n"
+    "  --log-level LEVEL  debug, info (default), warn or error\n"
     "  -V, --version      print the version\n"
     "  -h, --help         print this text\n"
     "example: reeve-model --config models.yaml --name model-1 \\\n"
@@ -66,6 +71,26 @@ read_number(const char *text, uint64_t least, uint64_t most, uint32_t *ret,
 }
 
 static int
+read_level(const char *text, enum log_level *ret, struct err *err)
+{
+	static const char *const names[] = {
+		[LOG_DEBUG] = "debug",
+		[LOG_INFO] = "info",
+		[LOG_WARN] = "warn",
+		[LOG_ERROR] = "error",
+	};
+
+	for (size_t i = 0; i < COUNT(names); i++) {
+		if (strcmp(names[i], text) == 0) {
+			*ret = (enum log_level)i;
+			return 0;
+		}
+	}
+	return err_set(
+	    err, ERR_INPUT, "--log-level must be debug, info, warn or error");
+}
+
+static int
 take_option(int c, struct options *o, struct err *err)
 {
 	switch (c) {
@@ -83,10 +108,12 @@ take_option(int c, struct options *o, struct err *err)
 			return err_wrap(err, "--slots");
 		return 0;
 	case 'o':
-		if (read_number(optarg, 0, 1000000, &o->orphan_ms, err) == -1)
+		if (read_number(optarg, 0, ORPHAN_S_MAX, &o->orphan_s, err) ==
+		    -1)
 			return err_wrap(err, "--orphan");
-		o->orphan_ms *= 1000;
 		return 0;
+	case 'v':
+		return read_level(optarg, &o->level, err);
 	case 'l':
 		o->json = strcmp(optarg, "json") == 0;
 		if (!o->json && strcmp(optarg, "logfmt") != 0)
@@ -126,6 +153,7 @@ read_options(int argc, char **argv, struct options *o)
 		{ "slots", required_argument, NULL, 's' },
 		{ "orphan", required_argument, NULL, 'o' },
 		{ "log-format", required_argument, NULL, 'l' },
+		{ "log-level", required_argument, NULL, 'v' },
 		{ "version", no_argument, NULL, 'V' },
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 },
@@ -133,7 +161,10 @@ read_options(int argc, char **argv, struct options *o)
 	struct err err = { 0 };
 	int c;
 
-	*o = (struct options){ .name = "model", .slots = SLOTS_DEFAULT };
+	*o = (struct options){ .name = "model",
+		.slots = SLOTS_DEFAULT,
+		.orphan_s = ORPHAN_S_DEFAULT,
+		.level = LOG_INFO };
 	while ((c = getopt_long(argc, argv, "hV", longs, NULL)) != -1) {
 		if (c == 'h')
 			return fputs(usage, stdout) < 0;
@@ -198,7 +229,7 @@ start(struct program *p, const struct options *o, struct err *err)
 		.kind = "model",
 		.name = o->name,
 		.slots = o->slots,
-		.orphan_ms = o->orphan_ms,
+		.orphan_ms = o->orphan_s * 1000,
 		.describe = turns_describe,
 		.start = turns_start,
 		.cancel = turns_cancel,
@@ -248,7 +279,7 @@ main(int argc, char **argv)
 
 	if (code != -1)
 		return code;
-	log_setup("reeve-model", LOG_INFO, o.json);
+	log_setup("reeve-model", o.level, o.json);
 	if (harden(&err) == -1 ||
 	    models_load(&p.models, o.config, &err) == -1 ||
 	    loop_init(&p.loop, &err) == -1) {
