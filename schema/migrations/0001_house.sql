@@ -191,8 +191,10 @@ create table reeve_store.supervisors (
 
 -- ---- functions for applications ----
 
+-- They run as their owner: pg_temp comes last, else a caller's own types and
+-- operators would be found before the system's.
 create function reeve_store.uuid_v7() returns uuid
-language sql volatile set search_path = pg_catalog as $$
+language sql volatile set search_path = pg_catalog, pg_temp as $$
     select encode(set_byte(set_byte(overlay(
         uuid_send(gen_random_uuid()) placing substring(int8send(
             (extract(epoch from clock_timestamp()) * 1000)::bigint) from 3)
@@ -200,30 +202,45 @@ language sql volatile set search_path = pg_catalog as $$
         8, (get_byte(uuid_send(gen_random_uuid()), 8) & 63) | 128), 'hex')::uuid
 $$;
 
--- Turns what a caller gave as input into an array of items.
+-- Turns what a caller gave as input into an array of items, within the limits
+-- that the supervisor works with.
 create function reeve_store.input_items(input json) returns json
-language plpgsql immutable set search_path = pg_catalog as $$
+language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
+declare
+    items json := input;
 begin
     if json_typeof(input) = 'string' then
-        return json_build_array(json_build_object('type', 'message',
+        items := json_build_array(json_build_object('type', 'message',
             'role', 'user', 'content', input #>> '{}'));
-    elsif json_typeof(input) = 'array' and json_array_length(input) > 0 then
-        if exists (select from json_array_elements(input) as e(item)
-                where json_typeof(e.item) <> 'object') then
-            raise exception 'reeve: every item of the input must be an object'
-                using errcode = '22023';
-        end if;
-        return input;
+    elsif json_typeof(input) is distinct from 'array' then
+        raise exception 'reeve: input must be a text or a non-empty array of items'
+            using errcode = '22023';
+    elsif json_array_length(input) not between 1 and 512 then
+        raise exception 'reeve: the input is an array of 1 to 512 items, not of %',
+            json_array_length(input) using errcode = '22023';
+    elsif exists (select from json_array_elements(input) as e(item)
+            where json_typeof(e.item) <> 'object') then
+        raise exception 'reeve: every item of the input must be an object'
+            using errcode = '22023';
     end if;
-    raise exception 'reeve: input must be a text or a non-empty array of items'
-        using errcode = '22023';
+    if octet_length(items::text) > 32 * 1024 * 1024 then
+        raise exception 'reeve: the input has more than 32 MiB'
+            using errcode = '54000';
+    end if;
+    -- The cast refuses what text functions cannot read: \u0000, lone surrogates.
+    if items::jsonb @?
+            'strict $.**{101} ? (@.type() == "object" || @.type() == "array")' then
+        raise exception 'reeve: an item of the input is nested deeper than 100'
+            using errcode = '54000';
+    end if;
+    return items;
 end
 $$;
 
 create function reeve_store.submit(new_id uuid, agent text, input json,
     session text, key text, priority integer, run_at timestamptz,
     metadata json, out run uuid, out existing boolean)
-language plpgsql volatile security definer set search_path = pg_catalog as $$
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 declare
     agent_version integer;
     items json;
@@ -238,16 +255,23 @@ begin
             using errcode = '22023',
             hint = 'Apply its definition first: reeve apply DIR.';
     end if;
-    if priority not between -100 and 100 then
+    if priority is null or priority not between -100 and 100 then
         raise exception 'reeve: priority must be between -100 and 100, not %',
             priority using errcode = '22023';
+    end if;
+    if not isfinite(run_at) then
+        raise exception 'reeve: run_at must be a time, not %', run_at
+            using errcode = '22023';
     end if;
     if length(session) not between 1 and 256 or length(key) not between 1 and 256 then
         raise exception 'reeve: session and key are 1 to 256 characters long'
             using errcode = '22023';
     end if;
+    if jsonb_typeof(metadata::jsonb) <> 'object' then
+        raise exception 'reeve: metadata must be a JSON object'
+            using errcode = '22023';
+    end if;
     items := reeve_store.input_items(input);
-    perform items::jsonb; -- refuses what text functions cannot read: \u0000, lone surrogates
     run := new_id;
     existing := false;
     if key is not null then
@@ -289,7 +313,7 @@ create function reeve.submit(agent text, input json, session text default null,
     key text default null, priority integer default 0,
     run_at timestamptz default null, metadata json default null)
 returns uuid
-language sql volatile security definer set search_path = pg_catalog as $$
+language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
     select run from reeve_store.submit(reeve_store.uuid_v7(), agent, input,
         session, key, priority, run_at, metadata)
 $$;
@@ -300,7 +324,7 @@ create function reeve.submit(agent text, input text, session text default null,
     key text default null, priority integer default 0,
     run_at timestamptz default null, metadata json default null)
 returns uuid
-language sql volatile security definer set search_path = pg_catalog as $$
+language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
     select run from reeve_store.submit(reeve_store.uuid_v7(), agent,
         to_json(input), session, key, priority, run_at, metadata)
 $$;
@@ -309,7 +333,7 @@ comment on function reeve.submit(text, text, text, text, integer, timestamptz, j
 
 create function reeve.cancel(run uuid, reason text default null)
 returns text
-language plpgsql volatile security definer set search_path = pg_catalog as $$
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 declare
     now_state text;
     is_live boolean;
@@ -355,22 +379,44 @@ select r.id, r.agent, r.agent_version, r.session,
     r.finished_at, r.turn as turns, r.input_tokens, r.output_tokens,
     r.cached_tokens, r.reasoning_tokens, r.total_tokens,
     case when not r.live then (
-        select string_agg(c.part ->> 'text', '' order by c.n)
-        from (select i.item from reeve_store.items i
+        select case json_typeof(last.content)
+            when 'string' then last.content #>> '{}'
+            when 'array' then (
+                select string_agg(c.part ->> 'text', '' order by c.n)
+                from json_array_elements(last.content)
+                    with ordinality as c(part, n)
+                where c.part ->> 'type' = 'output_text')
+            end
+        from (select i.item -> 'content' as content from reeve_store.items i
             where i.run = r.id and i.category = 1 and i.type = 'message'
-            order by i.turn desc, i.idx desc limit 1) last,
-        json_array_elements(last.item -> 'content') with ordinality as c(part, n)
-        where c.part ->> 'type' = 'output_text')
+            order by i.turn desc, i.idx desc limit 1) last)
     end as output,
     r.metadata, r.root, r.parent, r.owner, r.claim, r.step, r.strikes
 from reeve_store.runs r;
 comment on view reeve.runs is 'One row per run.';
+comment on column reeve.runs.id is 'UUID of version 7: ordered by the time of acceptance.';
+comment on column reeve.runs.agent is 'Name of the agent.';
+comment on column reeve.runs.agent_version is 'Version of the agents definition that the run keeps to its end.';
+comment on column reeve.runs.session is 'Runs of one session follow each other and share their history.';
 comment on column reeve.runs.state is 'queued, running, waiting_approval, completed, incomplete, failed or cancelled.';
 comment on column reeve.runs.reason is 'Why it ended as it did: max_turns, unknown_tool, deadline, …';
 comment on column reeve.runs.waits_for is 'What a run that has not ended waits for, in words.';
+comment on column reeve.runs.error is 'What went wrong, in words.';
+comment on column reeve.runs.priority is '-100 to 100, higher first.';
+comment on column reeve.runs.created_at is 'When it was accepted.';
 comment on column reeve.runs.run_at is 'Not started before this time.';
+comment on column reeve.runs.started_at is 'When its first step was made.';
+comment on column reeve.runs.finished_at is 'When it ended.';
 comment on column reeve.runs.turns is 'Model turns begun so far.';
+comment on column reeve.runs.input_tokens is 'Of all turns, with cached ones.';
+comment on column reeve.runs.output_tokens is 'Of all turns, with reasoning.';
+comment on column reeve.runs.cached_tokens is 'Part of input_tokens.';
+comment on column reeve.runs.reasoning_tokens is 'Part of output_tokens.';
+comment on column reeve.runs.total_tokens is 'Of all turns, as the provider counts.';
 comment on column reeve.runs.output is 'Text of the last message, once the run has ended.';
+comment on column reeve.runs.metadata is 'The JSON object given with the submit.';
+comment on column reeve.runs.root is 'The run that this one belongs to; its own id if none started it.';
+comment on column reeve.runs.parent is 'The run that started it; null if none did.';
 comment on column reeve.runs.owner is 'The supervisor process that works on it; null while nobody does.';
 comment on column reeve.runs.claim is 'How often a supervisor has taken it over.';
 comment on column reeve.runs.step is 'Committed steps.';
@@ -383,9 +429,32 @@ select run, turn, attempt, state::text, worker, model, response_id, request_id,
     queued_at, sent_at, ended_at, headers_ms, first_ms, total_ms
 from reeve_store.turns;
 comment on view reeve.turns is 'One row per HTTP attempt of a model turn.';
+comment on column reeve.turns.run is 'reeve.runs.id.';
+comment on column reeve.turns.turn is 'From 1.';
+comment on column reeve.turns.attempt is 'From 1; another one follows a failure or a vanished worker.';
 comment on column reeve.turns.state is 'dispatched, done, failed, refused (never started), lost (its worker vanished) or cancelled.';
+comment on column reeve.turns.worker is 'Name of the model worker.';
+comment on column reeve.turns.model is 'Name of the model, as the agent says.';
+comment on column reeve.turns.response_id is 'The responses id at the provider.';
+comment on column reeve.turns.request_id is 'The providers id of the HTTP request.';
+comment on column reeve.turns.status is 'completed or incomplete; null unless the model answered.';
+comment on column reeve.turns.finish is 'stop, tool_calls, length or content_filter.';
+comment on column reeve.turns.error_class is 'rate_limited, overloaded, network, auth, …';
+comment on column reeve.turns.error_code is 'The providers own code.';
+comment on column reeve.turns.error is 'What went wrong, in words.';
+comment on column reeve.turns.http_status is 'Null when no answer came.';
+comment on column reeve.turns.wait_ms is 'How long the provider asked to wait.';
 comment on column reeve.turns.input_tokens is 'With cached ones; null when the provider did not say.';
+comment on column reeve.turns.output_tokens is 'With reasoning; null when the provider did not say.';
+comment on column reeve.turns.cached_tokens is 'Part of input_tokens.';
+comment on column reeve.turns.reasoning_tokens is 'Part of output_tokens.';
+comment on column reeve.turns.total_tokens is 'As the provider counts.';
+comment on column reeve.turns.queued_at is 'When the run was ready for this attempt.';
+comment on column reeve.turns.sent_at is 'When it was given to the worker.';
+comment on column reeve.turns.ended_at is 'When its end was stored; null while it is in flight.';
+comment on column reeve.turns.headers_ms is 'From the start of the attempt to the answers headers.';
 comment on column reeve.turns.first_ms is 'From the start of the attempt to its first delta.';
+comment on column reeve.turns.total_ms is 'From the start of the attempt to its end.';
 
 create view reeve.items as
 select i.run, i.turn,
@@ -414,7 +483,20 @@ select i.run, i.turn,
     i.at as created_at, i.item
 from reeve_store.items i;
 comment on view reeve.items is 'Everything that was said: input, items of the model''s responses, outputs of tool calls. Order: turn, category_no, index.';
+comment on column reeve.items.run is 'reeve.runs.id.';
+comment on column reeve.items.turn is '0 for the input, else the turn of the response that it belongs to.';
+comment on column reeve.items.category is 'input, response or tool_output.';
+comment on column reeve.items.category_no is 'The category as a number to order by.';
+comment on column reeve.items.index is 'Order within turn and category.';
+comment on column reeve.items.type is 'message, reasoning, function_call, function_call_output, …';
+comment on column reeve.items.role is 'Of messages: user, assistant, system, developer.';
+comment on column reeve.items.text is 'Of messages their text, of reasoning its summary.';
+comment on column reeve.items.call_id is 'Joins a call and its output, as the model named it.';
+comment on column reeve.items.name is 'Of calls: the tool.';
+comment on column reeve.items.arguments is 'Of calls: JSON as the model wrote it, valid or not.';
+comment on column reeve.items.output is 'Of outputs: what the model is told.';
 comment on column reeve.items.scrubbed is 'Bytes that a database cannot hold (U+0000, lone surrogates) were replaced by U+FFFD.';
+comment on column reeve.items.created_at is 'When it was stored.';
 comment on column reeve.items.item is 'The item as it was stored and as it is replayed to the model.';
 
 create view reeve.tool_calls as
@@ -428,9 +510,28 @@ left join reeve_store.items i on i.run = c.run and i.turn = c.turn
 left join reeve_store.items o on o.run = c.run and o.turn = c.turn
     and o.category in (2, 8) and o.idx = c.call;
 comment on view reeve.tool_calls is 'The ledger of tool calls.';
+comment on column reeve.tool_calls.run is 'reeve.runs.id.';
+comment on column reeve.tool_calls.turn is 'The turn whose response holds the call.';
+comment on column reeve.tool_calls.call is 'From 1, in the order of the response.';
+comment on column reeve.tool_calls.call_id is 'As the model named it.';
+comment on column reeve.tool_calls.name is 'The tool.';
+comment on column reeve.tool_calls.arguments is 'JSON as the model wrote it.';
 comment on column reeve.tool_calls.state is 'queued, dispatched, done or cancelled.';
 comment on column reeve.tool_calls.attempt is 'How often it was dispatched; more than once only for idempotent tools or when it certainly never started.';
+comment on column reeve.tool_calls.worker is 'Name of the tool worker.';
 comment on column reeve.tool_calls.outcome is 'ok, exit, signal, timeout, output_limit, lost, rejected, unknown_tool, …';
+comment on column reeve.tool_calls.code is 'Exit code or number of the signal.';
+comment on column reeve.tool_calls.output is 'What the model is told.';
+comment on column reeve.tool_calls.wall_ms is 'Time that it took.';
+comment on column reeve.tool_calls.cpu_ms is 'Processor time that it took.';
+comment on column reeve.tool_calls.rss_kb is 'Largest memory, in KiB.';
+comment on column reeve.tool_calls.stdout_bytes is 'Printed in all to its standard output.';
+comment on column reeve.tool_calls.stderr_bytes is 'Printed in all to its standard error.';
+comment on column reeve.tool_calls.dropped_bytes is 'Of both, not kept.';
+comment on column reeve.tool_calls.sandbox is 'Level of the sandbox that it ran at.';
+comment on column reeve.tool_calls.bound_at is 'When the response with the call was stored.';
+comment on column reeve.tool_calls.dispatched_at is 'When it was given to the worker, the last time.';
+comment on column reeve.tool_calls.ended_at is 'When its outcome was stored.';
 
 create view reeve.transcript as
 select i.run,
@@ -445,6 +546,13 @@ select i.run,
     i.created_at
 from reeve.items i;
 comment on view reeve.transcript is 'A run as people read it, one line per item: select who, text from reeve.transcript where run = ''…'' order by position.';
+comment on column reeve.transcript.run is 'reeve.runs.id.';
+comment on column reeve.transcript.position is 'From 1, in the order in which things were said.';
+comment on column reeve.transcript.turn is '0 for the input.';
+comment on column reeve.transcript.who is 'user, assistant, tool, …';
+comment on column reeve.transcript.kind is 'Type of the item.';
+comment on column reeve.transcript.text is 'What people read: messages, summaries, calls with their arguments, outputs.';
+comment on column reeve.transcript.created_at is 'When it was stored.';
 
 -- ---- who may do what ----
 
@@ -456,3 +564,4 @@ revoke execute on all functions in schema reeve from public;
 revoke execute on all functions in schema reeve_store from public;
 grant execute on all functions in schema reeve to reeve_service, reeve_client;
 grant execute on all functions in schema reeve_store to reeve_service;
+revoke insert, update, delete on reeve_store.migrations from reeve_service;

@@ -434,5 +434,5 @@ main(void)
 	tcase_add_loop_test(
 	    c, a_sqlstate_says_whose_fault_it_is, 0, COUNT(kinds));
 	suite_add_tcase(suite, c);
-	return house_main(suite);
+	return house_main(suite, NULL);
 }

@@ -159,5 +159,5 @@ main(void)
 	tcase_add_test(c, every_file_of_queries_has_a_row);
 	tcase_add_test(c, a_statement_is_known_by_its_file);
 	suite_add_tcase(suite, c);
-	return house_main(suite);
+	return house_main(suite, NULL);
 }
