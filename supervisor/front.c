@@ -9,6 +9,8 @@
 #include "base/log.h"
 #include "supervisor/watch.h"
 
+#define CLIENT_QUEUE 2000 /* messages that a slow client may leave unread */
+
 struct ask *
 ask_new(struct front *front, const struct peer *peer, uint64_t request)
 {
@@ -210,6 +212,7 @@ front_new(struct front **ret_front, struct supervisor *sup,
 		    .endpoint = endpoint,
 		    .bind = true,
 		    .accepts = MSG_FROM_CLIENT,
+		    .queue = CLIENT_QUEUE,
 		    .on_message = on_message,
 		    .on_refused = on_unreadable,
 		    .arg = front },

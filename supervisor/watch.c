@@ -26,7 +26,14 @@ struct watcher {
 	bool answered;           /* the client was told that the run exists */
 	bool replaying, removed; /* removed: freed when the replay ends */
 	bool behind;             /* must be served from rows */
+	bool gap; /* deltas were left out: a new snapshot must come first */
+	uint64_t look_ms, pause_ms; /* the next look into rows */
+	uint64_t sent_ms;           /* when something was sent last */
 };
+
+#define LOOK_FIRST_MS 250u /* doubles while nothing comes of it */
+#define LOOK_MAX_MS   4000u
+#define KEEPALIVE_MS  30000u /* a client that is gone is found by it */
 
 struct watch {
 	struct supervisor *sup;
@@ -62,8 +69,11 @@ send_event(struct watch *watch, struct watcher *w, uint64_t seq,
 	enum front_sent sent = front_event(watch->sup->front, &w->peer,
 	    &w->group->run, seq, type, final, body);
 
-	if (sent == FRONT_SENT)
+	if (sent == FRONT_SENT) {
+		w->sent_ms = clock_ms();
+		w->pause_ms = LOOK_FIRST_MS;
 		return true;
+	}
 	w->behind = true;
 	if (sent == FRONT_GONE)
 		w->removed = true;
@@ -130,20 +140,69 @@ replay(struct watch *watch, struct watcher *w)
 	e->watcher = w;
 	w->replaying = true;
 	w->behind = false;
+	w->look_ms = clock_ms() + w->pause_ms;
+	w->pause_ms =
+	    w->pause_ms * 2 > LOOK_MAX_MS ? LOOK_MAX_MS : w->pause_ms * 2;
 	replay_run(
 	    watch->sup, &w->group->run, w->step, emit_one, on_replayed, e);
 }
 
-/* Ends at the caller: a watcher may be freed by it. */
 static void
-serve_group(struct watch *watch, struct group *group)
+tell_turn(struct watch *watch, const struct uuid *run, bool on)
+{
+	struct slot *slot = runs_find(watch->sup->runs, run);
+
+	if (slot != NULL && slot->run->turn_open && !slot->open)
+		fleet_watch_turn(watch->sup->fleet, &slot->run->turn_at.process,
+		    run, slot->run->turn, slot->run->attempt, on);
+}
+
+/* After deltas were left out: the client forgets the turn in flight and gets
+ * all of it again. */
+static void
+close_gap(struct watch *watch, struct watcher *w)
+{
+	if (front_event(watch->sup->front, &w->peer, &w->group->run, w->seq,
+		"resync", false, SLICE("{}")) != FRONT_SENT)
+		return;
+	w->gap = false;
+	tell_turn(watch, &w->group->run, true);
+}
+
+/* false: the client is gone and the watcher with it. */
+static bool
+keep_alive(struct watch *watch, struct watcher *w, uint64_t now)
+{
+	if (now - w->sent_ms < KEEPALIVE_MS)
+		return true;
+	w->sent_ms = now;
+	if (front_event(watch->sup->front, &w->peer, &w->group->run, w->seq,
+		"keepalive", false, SLICE("{}")) != FRONT_GONE)
+		return true;
+	leave(watch, w);
+	return false;
+}
+
+/* The group may be gone with its last watcher. */
+static void
+serve_group(struct watch *watch, struct group *group, bool at_once)
 {
 	bool here = runs_find(watch->sup->runs, &group->run) != NULL;
+	uint64_t now = clock_ms();
 	struct watcher *w;
 
 	LIST_EACH (w, next, &group->watchers, struct watcher, link) {
-		if (!w->replaying && (w->behind || !here))
+		bool last = next == &group->watchers;
+
+		if (w->replaying || !keep_alive(watch, w, now)) {
+			if (last)
+				return;
+			continue;
+		}
+		if ((w->behind || !here) && (at_once || now >= w->look_ms))
 			replay(watch, w);
+		else if (w->gap)
+			close_gap(watch, w);
 	}
 }
 
@@ -156,7 +215,7 @@ watch_tick(struct watch *watch)
 	if (!db_is_up(store_read(watch->sup->store)))
 		return;
 	while (map_next(&watch->groups, &pos, NULL, &group))
-		serve_group(watch, group);
+		serve_group(watch, group, false);
 }
 
 /* ---- live ---- */
@@ -195,7 +254,7 @@ watch_lost(struct watch *watch, const struct uuid *run)
 	struct group *group = map_get(&watch->groups, uuid_slice(run));
 
 	if (group != NULL && db_is_up(store_read(watch->sup->store)))
-		serve_group(watch, group);
+		serve_group(watch, group, true);
 }
 
 void
@@ -218,12 +277,11 @@ watch_delta(struct watch *watch, const struct msg *msg, struct slice body)
 	buf_put_slice(&out, checked.raw);
 	buf_putc(&out, '}');
 	LIST_EACH (w, next, &group->watchers, struct watcher, link) {
-		/* A delta that cannot be sent is only left out. */
-		if (w->deltas && !w->replaying && !w->behind)
-			(void)front_event(watch->sup->front, &w->peer,
-			    &group->run, w->seq,
-			    snapshot ? "snapshot" : "delta", false,
-			    buf_slice(&out));
+		if (!w->deltas || w->replaying || w->behind || w->gap)
+			continue;
+		w->gap = front_event(watch->sup->front, &w->peer, &group->run,
+			     w->seq, snapshot ? "snapshot" : "delta", false,
+			     buf_slice(&out)) == FRONT_FULL;
 	}
 	buf_release(&out);
 }
@@ -244,16 +302,6 @@ watch_wants_deltas(const struct watch *watch, const struct uuid *run)
 }
 
 /* ---- coming and going ---- */
-
-static void
-tell_turn(struct watch *watch, const struct uuid *run, bool on)
-{
-	struct slot *slot = runs_find(watch->sup->runs, run);
-
-	if (slot != NULL && slot->run->turn_open && !slot->open)
-		fleet_watch_turn(watch->sup->fleet, &slot->run->turn_at.process,
-		    run, slot->run->turn, slot->run->attempt, on);
-}
 
 int
 watch_add(struct watch *watch, const struct peer *peer, uint64_t request,
@@ -279,6 +327,8 @@ watch_add(struct watch *watch, const struct peer *peer, uint64_t request,
 	w->request = request;
 	w->seq = from_seq;
 	w->deltas = deltas;
+	w->pause_ms = LOOK_FIRST_MS;
+	w->sent_ms = clock_ms();
 	w->answered = live; /* it was accepted this moment */
 	/* The step of from_seq may have been sent in part. */
 	w->step = from_seq >> 20 > 0 ? (from_seq >> 20) - 1 : 0;
