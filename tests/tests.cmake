@@ -52,6 +52,12 @@ test_programs(support tests)
 test_programs(system tests/system)
 test_programs(bench tests/bench)
 
+# A tool for boxes: it alone, without the libraries of the others.
+set_target_properties(support-bench-tool PROPERTIES LINK_LIBRARIES "")
+if(NOT REEVE_SANITIZE AND NOT REEVE_FUZZ)
+  target_link_options(support-bench-tool PRIVATE -static-pie)
+endif()
+
 # What deploy/quickstart, unit and system tests start: no unit tests.
 add_custom_target(programs DEPENDS ${programs})
 

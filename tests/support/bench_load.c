@@ -19,6 +19,7 @@ struct load {
 	struct map began; /* run -> its start in us + 1, as a pointer */
 	struct slice agent;
 	size_t runs, concurrency, sent, ended, completed;
+	uint64_t start_us; /* when the connection stood */
 	uint32_t *took_us;
 };
 
@@ -71,10 +72,13 @@ on_message(void *arg, const struct peer *peer, const struct msg *msg,
 }
 
 static void
-on_begin(uv_timer_t *timer)
+on_connection(void *arg, bool up)
 {
-	struct load *l = timer->data;
+	struct load *l = arg;
 
+	if (!up || l->sent > 0)
+		return;
+	l->start_us = clock_us();
 	for (size_t i = 0; i < l->concurrency && l->sent < l->runs; i++)
 		submit(l);
 }
@@ -88,8 +92,9 @@ by_time(const void *a, const void *b)
 }
 
 static void
-report(struct load *l, uint64_t us)
+report(struct load *l)
 {
+	uint64_t us = clock_us() - l->start_us;
 	double p50, p99;
 
 	if (l->ended == 0)
@@ -124,11 +129,10 @@ main(int argc, char **argv)
 	static struct load l = { .runs = 100, .concurrency = 1 };
 	struct link_config config = { .accepts = MSG_FROM_SUPERVISOR,
 		.on_message = on_message,
+		.on_connection = on_connection,
 		.arg = &l };
 	struct buf endpoint = BUF_INIT(4096);
 	struct err err = { 0 };
-	uv_timer_t begin;
-	uint64_t start;
 	int option;
 
 	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
@@ -153,13 +157,8 @@ main(int argc, char **argv)
 		fprintf(stderr, "bench-load: %s\n", err.text);
 		return 1;
 	}
-	uv_timer_init(&l.loop.uv, &begin);
-	begin.data = &l;
-	/* The connection stands well before. */
-	uv_timer_start(&begin, on_begin, 200, 0);
-	start = clock_us() + 200000;
 	loop_run(&l.loop);
-	report(&l, clock_us() - start);
+	report(&l);
 	link_free(l.link, 0);
 	return l.completed == l.runs ? 0 : 1;
 }
