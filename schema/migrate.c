@@ -92,7 +92,7 @@ lock(struct migrate *m, struct err *err)
 static int
 prepare_database(struct migrate *m, struct err *err)
 {
-	char missing[256];
+	char missing[256], table[64];
 
 	if (ask(m,
 		"select string_agg(r, ', ') from unnest(array['reeve_service', "
@@ -105,13 +105,21 @@ prepare_database(struct migrate *m, struct err *err)
 		    "missing database roles: %s; run deploy/roles.sql as a "
 		    "superuser first",
 		    missing);
+	if (ask(m, "select to_regclass('reeve_store.migrations')", table,
+		sizeof(table), err) == -1)
+		return -1;
+	if (table[0] != '\0')
+		return 0;
+	/* One transaction: with the table comes the right to look at it. */
 	return run(m,
 	    "set client_min_messages = warning;"
 	    "create schema if not exists reeve_store;"
-	    "create table if not exists reeve_store.migrations ("
+	    "create table reeve_store.migrations ("
 	    "version integer primary key, name text not null,"
 	    "checksum text not null,"
-	    "applied_at timestamptz not null default now())",
+	    "applied_at timestamptz not null default now());"
+	    "grant usage on schema reeve_store to reeve_service;"
+	    "grant select on reeve_store.migrations to reeve_service",
 	    "preparing the table of migrations", err);
 }
 
@@ -167,10 +175,45 @@ apply(struct migrate *m, const struct migration *mig, struct err *err)
 	return 0;
 }
 
+/* The newest version in the database, 0 without any. */
+static int
+newest_applied(struct migrate *m, int *ret_version, struct err *err)
+{
+	char value[64];
+
+	if (ask(m, "select to_regclass('reeve_store.migrations')", value,
+		sizeof(value), err) == -1)
+		return -1;
+	if (value[0] != '\0' &&
+	    ask(m, "select max(version) from reeve_store.migrations", value,
+		sizeof(value), err) == -1)
+		return -1;
+	*ret_version = (int)strtol(value, NULL, 10);
+	return 0;
+}
+
+/* A newer database would be used by an older program. */
+static int
+refuse_newer(int found, struct err *err)
+{
+	int newest = migrations[migration_count - 1].version;
+
+	if (found <= newest)
+		return 0;
+	return err_set(err, ERR_DB_SCHEMA,
+	    "the database's schema is version %d, this program knows only up "
+	    "to %d: use the newer program",
+	    found, newest);
+}
+
 static int
 apply_all(struct migrate *m, struct err *err)
 {
-	if (lock(m, err) == -1 || prepare_database(m, err) == -1)
+	int found = 0;
+
+	if (lock(m, err) == -1 || prepare_database(m, err) == -1 ||
+	    newest_applied(m, &found, err) == -1 ||
+	    refuse_newer(found, err) == -1)
 		return -1;
 	for (size_t i = 0; i < migration_count; i++) {
 		int done = is_applied(m, &migrations[i], err);
@@ -183,29 +226,26 @@ apply_all(struct migrate *m, struct err *err)
 }
 
 static int
-check_version(struct migrate *m, struct err *err)
+check_all(struct migrate *m, struct err *err)
 {
 	int newest = migrations[migration_count - 1].version, found = 0;
-	char value[32] = "";
 
-	if (ask(m, "select to_regclass('reeve_store.migrations')::text", value,
-		sizeof(value), err) == -1)
+	if (newest_applied(m, &found, err) == -1 ||
+	    refuse_newer(found, err) == -1)
 		return -1;
-	if (value[0] != '\0' &&
-	    ask(m, "select max(version) from reeve_store.migrations", value,
-		sizeof(value), err) == -1)
-		return -1;
-	found = (int)strtol(value, NULL, 10);
-	if (found < newest)
-		return err_set(err, ERR_DB_SCHEMA,
-		    "the database's schema is version %d, this program needs "
-		    "%d: run reeve migrate",
-		    found, newest);
-	if (found > newest)
-		return err_set(err, ERR_DB_SCHEMA,
-		    "the database's schema is version %d, this program knows "
-		    "only up to %d: use the newer program",
-		    found, newest);
+	for (size_t i = 0; i < migration_count; i++) {
+		int done = found < migrations[i].version
+			       ? 0
+			       : is_applied(m, &migrations[i], err);
+
+		if (done == -1)
+			return -1;
+		if (done == 0)
+			return err_set(err, ERR_DB_SCHEMA,
+			    "the database's schema is version %d, this program "
+			    "needs %d (%s is missing): run reeve migrate",
+			    found, newest, migrations[i].name);
+	}
 	return 0;
 }
 
@@ -226,7 +266,7 @@ migrate_run(const char *conninfo, bool check_only,
 		err_set(err, ERR_DB_ENV, "database: %.*s",
 		    (int)strcspn(text, "\n"), text);
 	} else {
-		rc = check_only ? check_version(&m, err) : apply_all(&m, err);
+		rc = check_only ? check_all(&m, err) : apply_all(&m, err);
 	}
 	PQfinish(m.conn);
 	return rc;
