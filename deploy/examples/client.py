@@ -28,7 +28,7 @@ def uuid7():
 
 
 class Client:
-    def __init__(self, path, answer_s=6, silence_s=10):
+    def __init__(self, path, answer_s=6, silence_s=5):
         self.socket = zmq.Context.instance().socket(zmq.DEALER)
         self.socket.linger = 0
         self.socket.connect("ipc://" + path)

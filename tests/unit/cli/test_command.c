@@ -34,6 +34,7 @@ START_TEST(explains_each_command_with_an_example)
 
 		snprintf(call, sizeof(call), "reeve %s", command->name);
 		ck_assert_ptr_nonnull(strstr(command->example, call));
+		ck_assert(command_options(command) & OPT_help);
 		command_print(command, &out, (struct style){ 0 });
 		buf_putc(&out, '\0');
 		ck_assert_ptr_nonnull(strstr(out.ptr, command->summary));

@@ -97,7 +97,7 @@ static const struct {
 	    { STARTED, DELTA(0, "[[\"text\",0,\"Hel\"]]"),
 		DELTA(2, "[[\"text\",0,\"you\"]]"),
 		SNAPSHOT(3, "[[\"text\",0,\"Hello you\"]]"),
-		DELTA(3, "[[\"text\",0,\"!\"]]"), MESSAGE_ITEM("Hello you!") },
+		DELTA(3, "[[\"text\",0,\"!\"]]") },
 	    "Hello you!\n" },
 	{ "corrects itself by a snapshot that says otherwise, once",
 	    { STARTED, DELTA(0, "[[\"text\",0,\"Helyou\"]]"),
@@ -297,7 +297,7 @@ START_TEST(streams_a_text_longer_than_it_holds)
 {
 	enum { PIECE = 100000, PIECES = 12 };
 	char *body = malloc(PIECE + 200);
-	struct buf out = BUF_INIT(PRINT_MAX);
+	struct buf out = BUF_INIT(PRINT_MAX), item = BUF_INIT(PRINT_MAX);
 	struct narrator narrator;
 	struct uuid run = { { 0 } };
 	struct json value;
@@ -313,6 +313,13 @@ START_TEST(streams_a_text_longer_than_it_holds)
 		narrate(&narrator, SLICE("delta"), value);
 	}
 	ck_assert_uint_eq(out.len, (size_t)PIECE * PIECES);
+	buf_puts(&item, "{\"turn\":1,\"item\":{\"content\":[{\"text\":\"");
+	buf_put_slice(&item, buf_slice(&out));
+	buf_puts(&item, "\"}]}}");
+	ck_assert_int_eq(json_parse(buf_slice(&item), &value, NULL, NULL), 0);
+	narrate(&narrator, SLICE("message_output_created"), value);
+	ck_assert_uint_eq(out.len, (size_t)PIECE * PIECES + 1);
+	buf_release(&item);
 	narrator_release(&narrator);
 	buf_release(&out);
 	free(body);
