@@ -252,7 +252,6 @@ schema_fault(struct schema_checker *c, const struct schema_spot *spot,
 	va_start(args, fmt);
 	vsnprintf(c->fault.text, sizeof(c->fault.text), fmt, args);
 	va_end(args);
-	c->fault.text[utf8_valid(slice_string(c->fault.text))] = '\0';
 	c->fault.where = where;
 	c->fault.depth = spot->depth;
 	return false;

@@ -337,7 +337,7 @@ static unsigned
 count_forms(struct schema_checker *c, const struct schema_spot *spot,
     struct json forms, unsigned enough)
 {
-	struct faults faults = { .texts = BUF_INIT(sizeof(c->fault.text)) };
+	struct faults faults = { .texts = BUF_INIT(sizeof(c->fault.text) - 1) };
 	struct json_iter it = json_iter(forms);
 	struct json key, one;
 	unsigned found = 0;
