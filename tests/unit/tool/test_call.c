@@ -337,6 +337,20 @@ START_TEST(cpu_time_is_limited)
 }
 END_TEST
 
+START_TEST(files_are_limited)
+{
+	struct kit kit;
+
+	kit_start(&kit);
+	kit.tool.limits.file_mb = 1;
+	kit_run(&kit, "head -c 1M /dev/zero >x; exec head -c 2M /dev/zero >x");
+	check_outcome(&kit, CALL_SIGNAL);
+	ck_assert_int_eq(kit.result.code, SIGXFSZ);
+	check_says(&kit, "killed by SIGXFSZ: a file grew past 1 MiB");
+	kit_end(&kit);
+}
+END_TEST
+
 START_TEST(a_cancelled_call_says_so_and_leaves_nothing)
 {
 	struct call *call;
@@ -441,9 +455,8 @@ static const struct attack attacks[] = {
 	    "du -m . | cut -f1; i=0; rm f*; while : >g$i; do i=$((i+1)); done "
 	    "2>/dev/null; echo $i files",
 	    "64\n4095 files\n", { 0 } },
-	{ "large file",
-	    "head -c 70M /dev/zero >/workspace/x 2>&1; stat -c %s x",
-	    "67108864", { 0 } },
+	{ "command line of the worker", "tr -d '\\0' </proc/1/cmdline; echo",
+	    "reeve-spawner\n", { 0 } },
 	{ "the first process",
 	    "kill -9 1; kill -TERM 1; kill -STOP 1; "
 	    "kill -9 -1; sleep 0.1; echo alive",
@@ -473,6 +486,8 @@ static const struct attack attacks[] = {
 	    "f(308,os.open('/proc/self/ns/mnt',0),0))\"",
 	    "(-1, 'EPERM') (-1, 'EPERM') (-1, 'ENOSYS') (-1, 'EPERM')",
 	    { "ESCAPED" } },
+	{ "more namespaces", "cat /proc/sys/user/max_user_namespaces", "0\n",
+	    { 0 } },
 	{ "mounts",
 	    "mount -t tmpfs x /tmp && echo MOUNTED; umount /workspace && echo "
 	    "MOUNTED; umount -l /proc && echo MOUNTED; echo end",
@@ -676,6 +691,7 @@ make_suite(void)
 	tcase_add_test(
 	    limit, the_time_of_the_run_is_the_limit_when_it_is_shorter);
 	tcase_add_test(limit, cpu_time_is_limited);
+	tcase_add_test(limit, files_are_limited);
 	tcase_add_loop_test(
 	    limit, a_cancelled_call_says_so_and_leaves_nothing, 0, 2);
 	tcase_add_test(limit, many_calls_run_at_once);
