@@ -1,5 +1,7 @@
 -- One step of one run: guarded by owner, claim and step; everything else hangs
 -- on the row that the guard returns. Returns 1, or 0 when the run has moved.
+-- "is not distinct from" keeps the planner away from the index on owner: it
+-- would read every run that this supervisor has.
 with u as (
     update reeve_store.runs set
         step = step + 1, strikes = 0, state = $5::text::reeve_store.run_state, reason = $6::text,
@@ -13,8 +15,8 @@ with u as (
         finished_at = case when $19::bool then now() end,
         live = not $19::bool, queued = false,
         active_session = case when not $19::bool then session end
-    where id = $1::uuid and owner = $2::uuid and claim = $3::int4
-        and step = $4::int4 and live
+    where id = $1::uuid and owner is not distinct from $2::uuid
+        and claim = $3::int4 and step = $4::int4 and live
     returning id, step
 ), turn_end as (
     update reeve_store.turns t set

@@ -12,8 +12,8 @@ with u as (
         finished_at = case when $19::bool then now() end,
         live = not $19::bool, queued = false,
         active_session = case when not $19::bool then session end
-    where id = $1::uuid and owner = $2::uuid and claim = $3::int4
-        and step = $4::int4 and live
+    where id = $1::uuid and owner is not distinct from $2::uuid
+        and claim = $3::int4 and step = $4::int4 and live
     returning id, step
 ), turn_end as (
     update reeve_store.turns t set

@@ -5,8 +5,8 @@ with u as (
         reason = 'data_error', error = $5::text, waits_for = null,
         needs = null, wake_at = null, finished_at = now(), live = false,
         queued = false, active_session = null
-    where id = $1::uuid and owner = $2::uuid and claim = $3::int4
-        and step = $4::int4 and live
+    where id = $1::uuid and owner is not distinct from $2::uuid
+        and claim = $3::int4 and step = $4::int4 and live
     returning id, step
 ), t as (
     update reeve_store.turns t set state = 'cancelled', end_step = u.step,

@@ -114,6 +114,44 @@ START_TEST(the_service_may_run_every_statement)
 }
 END_TEST
 
+/* The plan that all runs share, as text; to be freed with mem_free. */
+static char *
+generic_plan(PGconn *conn, int i)
+{
+	struct buf nulls = BUF_INIT(1024);
+	PGresult *result = describe(conn, i);
+	char *plan;
+
+	sql(conn, "prepare q as %s", queries[i].sql);
+	for (int n = 0; n < PQnparams(result); n++)
+		buf_puts(&nulls, n == 0 ? "null" : ", null");
+	buf_putc(&nulls, '\0');
+	plan = sql_text(conn, "explain (costs off) execute q (%s)", nulls.ptr);
+	sql(conn, "deallocate q");
+	PQclear(result);
+	buf_release(&nulls);
+	return plan;
+}
+
+START_TEST(a_step_looks_at_no_other_run)
+{
+	static const enum db_query steps[] = { QUERY_step, QUERY_step_final,
+		QUERY_step_calls, QUERY_step_outputs, QUERY_step_fail };
+	PGconn *conn = house_connect("reeve_service", "reeve");
+
+	sql(conn, "set plan_cache_mode = force_generic_plan");
+	for (size_t i = 0; i < COUNT(steps); i++) {
+		char *plan = generic_plan(conn, steps[i]);
+
+		ck_assert_msg(strstr(plan, "using runs_pkey") != NULL &&
+				  strstr(plan, "runs_owned") == NULL,
+		    "%s:\n%s", queries[steps[i]].name, plan);
+		mem_free(plan);
+	}
+	PQfinish(conn);
+}
+END_TEST
+
 START_TEST(every_file_of_queries_has_a_row)
 {
 	char path[HOUSE_PATH];
@@ -156,6 +194,7 @@ main(void)
 	tcase_add_test(
 	    c, parameters_and_columns_are_of_kinds_that_db_values_speaks);
 	tcase_add_test(c, the_service_may_run_every_statement);
+	tcase_add_test(c, a_step_looks_at_no_other_run);
 	tcase_add_test(c, every_file_of_queries_has_a_row);
 	tcase_add_test(c, a_statement_is_known_by_its_file);
 	suite_add_tcase(suite, c);
