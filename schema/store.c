@@ -102,12 +102,28 @@ on_added(void *arg, const PGresult *result, bool aborted, const struct err *err)
 		store->config.on_fatal(store->config.arg, err);
 }
 
+/* What does not end in time is looked at again by the next connection. */
+static void
+on_old_ended(
+    void *arg, const PGresult *result, bool aborted, const struct err *err)
+{
+	struct store *store = arg;
+
+	(void)aborted;
+	if (err == NULL && db_get_int(result, 0, 0) > 0)
+		db_reset(store->db[DB_SIDE]);
+}
+
 /* Only once: a row that went later was deleted by somebody who depose me. */
 static void
 register_me(struct store *store)
 {
 	struct db_params *p = &store->params;
 
+	db_params_clear(p);
+	db_text(p, slice_string(store->application[DB_SIDE]));
+	db_send(store->db[DB_SIDE], QUERY_terminate_side, p, on_old_ended,
+	    store);
 	db_params_clear(p);
 	if (!store->registered) {
 		store->beat_sent_ms = clock_ms();
