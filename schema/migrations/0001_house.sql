@@ -27,8 +27,8 @@ create table reeve_store.agents (
 
 -- One row per run. The owner's guarded statement is the only way to move it;
 -- everybody else inserts a row with owner null, or into inbox. live, queued and
--- active_session follow from state; they stand in for it in the indexes, so
--- that an ordinary step touches no indexed value (heap-only update).
+-- active_session follow from state and owner; they stand in for them in the
+-- indexes, so that an ordinary step touches no indexed value (heap-only update).
 create table reeve_store.runs (
     id uuid primary key,
     root uuid not null,
@@ -62,7 +62,7 @@ create table reeve_store.runs (
     metadata json,
     live boolean not null default true,    -- state is not final
     queued boolean not null default true,  -- state is queued
-    active_session text                    -- session, while live and not queued
+    active_session text   -- session, while live and claimed or begun
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
 
 create index runs_queue on reeve_store.runs (priority desc, queue_at, id)
@@ -371,7 +371,7 @@ select r.id, r.agent, r.agent_version, r.session,
         when r.queued and r.session is not null and exists (
                 select from reeve_store.runs o where o.session = r.session
                 and o.live and o.id <> r.id and (not o.queued
-                    or (o.queue_at, o.id) < (r.queue_at, r.id)))
+                    or o.owner is not null or (o.queue_at, o.id) < (r.queue_at, r.id)))
             then 'an earlier run of session ' || r.session
         else coalesce(r.waits_for, 'a supervisor to start it')
     end as waits_for,

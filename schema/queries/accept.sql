@@ -3,10 +3,10 @@
 with u as (
     insert into reeve_store.runs (id, root, agent, agent_version, session,
         priority, metadata, state, waits_for, owner, claim, step, turn,
-        started_at, live, queued)
+        started_at, live, queued, active_session)
     values ($1::uuid, $1::uuid, $2::text, $3::int4, $4::text, $5::int2,
         $6::json, $7::text::reeve_store.run_state, $8::text, $9::uuid, $10::int4, 1, $11::int4, now(),
-        true, false)
+        true, false, $4::text)
     on conflict (id) do nothing
     returning id, step
 ), turn_start as (
