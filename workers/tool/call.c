@@ -8,18 +8,17 @@
 #include "workers/tool/call.h"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/schema_check.h"
+#include "workers/tool/arguments.h"
+#include "workers/tool/command.h"
 #include "workers/tool/verdict.h"
 
 #define CALL_READ    (64u * 1024) /* bytes of one read */
 #define CALL_READS   8            /* in a row, before others get a turn */
 #define CALL_HANDLES 4
-#define CALL_SET_ENV 10 /* variables that the worker sets */
 #define MIB          (1024ull * 1024)
 
 enum call_state {
@@ -42,8 +41,7 @@ struct call {
 	struct list link;    /* in calls->all */
 	struct list waiting; /* in calls->waiting */
 	enum call_state state;
-	struct arena arena; /* argv and env */
-	const char **argv, **env;
+	struct command command;
 	int child_fds[3]; /* owned until sent */
 	struct box box;
 	struct stream out, err;
@@ -205,7 +203,7 @@ on_handle_closed(uv_handle_t *handle)
 		return;
 	output_release(&call->out.output);
 	output_release(&call->err.output);
-	arena_release(&call->arena);
+	command_release(&call->command);
 	mem_free(call);
 }
 
@@ -317,8 +315,8 @@ static bool
 ask_for_box(struct call *call)
 {
 	struct box_spec spec = {
-		.argv = call->argv,
-		.env = call->env,
+		.argv = call->command.argv,
+		.env = call->command.env,
 		.limits = call->verdict.tool->limits,
 		.fds = { call->child_fds[0], call->child_fds[1],
 		    call->child_fds[2] },
@@ -339,25 +337,6 @@ ask_for_box(struct call *call)
 }
 
 static int
-make_stdin(struct slice arguments, struct err *err)
-{
-	int fd = memfd_create("arguments", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-
-	if (fd == -1)
-		return err_errno(err, "memfd_create");
-	if (write(fd, arguments.ptr, arguments.len) != (ssize_t)arguments.len ||
-	    lseek(fd, 0, SEEK_SET) == -1 ||
-	    fcntl(fd, F_ADD_SEALS,
-		F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) ==
-		-1) {
-		err_errno(err, "arguments");
-		close(fd);
-		return -1;
-	}
-	return fd;
-}
-
-static int
 make_pipe(int *ret_read, int *ret_write, struct err *err)
 {
 	int fds[2];
@@ -375,99 +354,12 @@ make_pipe(int *ret_read, int *ret_write, struct err *err)
 static int
 make_streams(struct call *call, struct slice arguments, struct err *err)
 {
-	call->child_fds[0] = make_stdin(arguments, err);
+	call->child_fds[0] = arguments_open(arguments, err);
 	if (call->child_fds[0] == -1)
 		return -1;
 	if (make_pipe(&call->out.fd, &call->child_fds[1], err) == -1 ||
 	    make_pipe(&call->err.fd, &call->child_fds[2], err) == -1)
 		return -1;
-	return 0;
-}
-
-static const char *
-variable(struct call *call, const char *name, struct slice value)
-{
-	struct buf text = BUF_INIT(BOX_SPEC_MAX);
-	const char *copy;
-
-	buf_puts(&text, name);
-	buf_putc(&text, '=');
-	buf_put_slice(&text, value);
-	copy = arena_string(&call->arena, buf_slice(&text));
-	buf_release(&text);
-	return copy;
-}
-
-/* The whole environment: nothing of the worker's own is in it. */
-static void
-build_env(struct call *call, const struct call_request *r)
-{
-	const struct tool *tool = r->tool;
-	struct slice home =
-	    slice_string(sandbox_work_dir(call->calls->sandbox));
-	size_t n = 0;
-
-	call->env = ARENA_ARRAY(
-	    &call->arena, CALL_SET_ENV + tool->envc + 1, const char *);
-	call->env[n++] = "PATH=" BOX_PATH;
-	call->env[n++] = variable(call, "HOME", home);
-	call->env[n++] = "USER=" BOX_USER;
-	call->env[n++] = "LOGNAME=" BOX_USER;
-	call->env[n++] = "TMPDIR=/tmp";
-	call->env[n++] = "LANG=C.UTF-8";
-	call->env[n++] = "TERM=dumb";
-	call->env[n++] = variable(call, "REEVE_RUN_ID", r->run_id);
-	call->env[n++] = variable(call, "REEVE_CALL_ID", r->call_id);
-	call->env[n++] = variable(call, "REEVE_IDEMPOTENCY_KEY", r->key);
-	for (size_t i = 0; i < tool->envc; i++)
-		call->env[n++] = tool->env[i];
-}
-
-static void
-build_argv(struct call *call, const struct tool *tool)
-{
-	const char *folder = sandbox_tools_dir(call->calls->sandbox);
-
-	call->argv = ARENA_ARRAY(&call->arena, tool->argc + 1, const char *);
-	for (size_t i = 0; i < tool->argc; i++) {
-		struct buf path = BUF_INIT(BOX_SPEC_MAX);
-
-		call->argv[i] = tool->argv[i].text;
-		if (!tool->argv[i].in_folder)
-			continue;
-		buf_printf(&path, "%s/%s", folder, tool->argv[i].text);
-		call->argv[i] = arena_string(&call->arena, buf_slice(&path));
-		buf_release(&path);
-	}
-}
-
-/* Models send nothing or blanks for "no arguments". */
-static bool
-is_blank(struct slice text)
-{
-	for (size_t i = 0; i < text.len; i++)
-		if (strchr(" \t\r\n", text.ptr[i]) == NULL)
-			return false;
-	return true;
-}
-
-static int
-check_arguments(const struct tool *tool, struct slice *text, struct err *err)
-{
-	struct json value;
-
-	if (text->len > CALL_ARGUMENTS_MAX)
-		return err_set(err, ERR_LIMIT,
-		    "the arguments are larger than %u bytes",
-		    CALL_ARGUMENTS_MAX);
-	if (is_blank(*text))
-		*text = SLICE("{}");
-	if (json_parse(*text, &value, NULL, err) == -1)
-		return err_wrap(err, "the arguments are not valid JSON");
-	if (schema_check(tool->parameters, value, NULL, err) == -1)
-		return err_wrap(err,
-		    "the arguments do not fit the parameters of %s",
-		    tool->name);
 	return 0;
 }
 
@@ -505,14 +397,13 @@ call_start(struct calls *calls, const struct call_request *r)
 	struct err err = { 0 };
 
 	call->state = CALL_ENDED;
-	if (check_arguments(r->tool, &arguments, &err) == -1) {
+	if (arguments_check(r->tool, &arguments, &err) == -1) {
 		fail_start(call, &err);
 		call->verdict.outcome = CALL_REJECTED;
 		set_timer(call, 0);
 		return call;
 	}
-	build_argv(call, r->tool);
-	build_env(call, r);
+	command_build(&call->command, calls->sandbox, r);
 	if (make_streams(call, arguments, &err) == -1) {
 		fail_start(call, &err);
 		set_timer(call, 0);

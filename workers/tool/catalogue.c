@@ -244,6 +244,24 @@ read_env(const struct reading *r, struct tool *tool, struct json object,
 	return rc;
 }
 
+/* A box takes BOX_SPEC_MAX, with what the worker adds to each call. */
+static int
+check_size(const struct reading *r, const struct tool *tool, struct json where,
+    struct err *err)
+{
+	size_t size = 0;
+
+	for (size_t i = 0; i < tool->argc; i++)
+		size += strlen(tool->argv[i].text) + 1;
+	for (size_t i = 0; i < tool->envc; i++)
+		size += strlen(tool->env[i]) + 1;
+	if (size <= CATALOGUE_COMMAND)
+		return 0;
+	err_set(err, ERR_LIMIT, "argv and env of %s: more than %u bytes",
+	    tool->name, CATALOGUE_COMMAND);
+	return refuse(r, where, err);
+}
+
 /* ---- one tool ---- */
 
 static struct box_limits
@@ -310,7 +328,8 @@ read_tool(const struct reading *r, struct tool *tool, struct json object,
 	tool->needs_approval = json_true(json_get(object, "needs_approval"));
 	tool->limits = read_limits(json_get(object, "limits"));
 	if (read_argv(r, tool, json_get(object, "argv"), err) == -1 ||
-	    read_env(r, tool, json_get(object, "env"), err) == -1)
+	    read_env(r, tool, json_get(object, "env"), err) == -1 ||
+	    check_size(r, tool, object, err) == -1)
 		return -1;
 	return read_parameters(r, tool, json_get(object, "parameters"), err);
 }

@@ -13,6 +13,7 @@
 #define CATALOGUE_TOOLS      256u
 #define CATALOGUE_ARGV       64u          /* words of one command */
 #define CATALOGUE_ENV        64u          /* variables of one tool */
+#define CATALOGUE_COMMAND    (48u * 1024) /* bytes of argv and env together */
 #define CATALOGUE_PARAMETERS (64u * 1024) /* bytes of one schema */
 
 /* A word of a command. What lies in the tools folder is named from there, since

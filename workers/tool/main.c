@@ -253,7 +253,8 @@ start_sandbox(const struct options *o, const struct catalogue *catalogue,
 	config.uid = identity.uid;
 	config.gid = identity.gid;
 	if (sandbox_new(ret_sandbox, &config, err) == -1) {
-		err_wrap(err, "no working sandbox");
+		err_wrap(err, "no working sandbox (--allow-no-sandbox goes on "
+			      "without)");
 		return -1;
 	}
 	return identity_become(&identity, err);

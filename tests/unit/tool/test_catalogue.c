@@ -263,6 +263,32 @@ START_TEST(a_program_of_the_folder_may_be_named_by_its_whole_path)
 }
 END_TEST
 
+START_TEST(a_command_that_no_box_would_take_is_refused)
+{
+	struct buf text = BUF_INIT(200000);
+	struct catalogue c;
+	struct err err = { 0 };
+
+	for (int words = 11; words <= 12; words++) {
+		buf_clear(&text);
+		buf_puts(&text, "tools:\n- name: a\n  description: d\n  argv:\n"
+				"  - run.sh\n");
+		for (int i = 0; i < words; i++)
+			buf_printf(&text, "  - %04095d\n", i);
+		buf_putc(&text, '\0');
+		if (words == 11)
+			ck_assert_msg(
+			    load(&c, text.ptr, &err) == 0, "%s", err.text);
+		else
+			ck_assert_int_eq(load(&c, text.ptr, &err), -1);
+		if (words == 11)
+			catalogue_release(&c);
+	}
+	ck_assert_ptr_nonnull(strstr(err.text, "more than 49152 bytes"));
+	buf_release(&text);
+}
+END_TEST
+
 START_TEST(a_missing_file_is_named)
 {
 	struct catalogue c;
@@ -293,6 +319,7 @@ main(void)
 	tcase_add_checked_fixture(refuse, make_folder, remove_folder);
 	tcase_add_loop_test(refuse,
 	    what_would_fail_later_is_refused_with_its_line, 0, COUNT(refused));
+	tcase_add_test(refuse, a_command_that_no_box_would_take_is_refused);
 	tcase_add_test(refuse, a_missing_file_is_named);
 	suite_add_tcase(suite, refuse);
 	srunner_run_all(runner, CK_NORMAL);
