@@ -252,8 +252,10 @@ client_unreachable(const struct client *client, struct err *err)
 		    "no answer from %s: something listens there, but did not "
 		    "answer in time",
 		    client->path);
-	return err_set(err, ERR_PEER, "cannot reach %s: %s", client->path,
+	err_set(err, ERR_PEER, "cannot reach %s: %s", client->path,
 	    strerror(reason));
+	err->code = reason;
+	return -1;
 }
 
 static void

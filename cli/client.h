@@ -12,7 +12,7 @@
 
 #define CLIENT_CONNECT_MS 2000u /* until a request could be sent */
 #define CLIENT_ANSWER_MS  6000u /* from then to its answer */
-#define CLIENT_MAYBE      1     /* err.code: it was sent, its fate is unknown */
+#define CLIENT_MAYBE      (-1)  /* err.code: it was sent, its fate is unknown */
 
 struct client; /* defined in client.c */
 
@@ -49,10 +49,10 @@ void client_answer_release(struct client_answer *answer);
 
 /* Sends a message whose request field is the newest client_request and waits
  * for its answer. ERR_PEER: not reached or not answered; the text says what
- * was tried and why, and code is CLIENT_MAYBE when the request may have been
- * carried out. A refusal comes with the kind that the supervisor gave
- * (ERR_INPUT, ERR_MISSING, ERR_CONFLICT, ERR_BUSY, ERR_LIMIT) and its text.
- * Never from inside a listener. */
+ * was tried and why; code is CLIENT_MAYBE when the request may have been
+ * carried out, else errno of a connection. A refusal comes with the kind that
+ * the supervisor gave (ERR_INPUT, ERR_MISSING, ERR_CONFLICT, ERR_BUSY,
+ * ERR_LIMIT) and its text. Never from inside a listener. */
 int client_ask(struct client *client, const struct msg *msg, struct slice body,
     struct client_answer *ret_answer, struct err *err) CHECKED;
 
@@ -76,7 +76,7 @@ void client_listen(
 
 /* The kind of error that a failed message stands for. */
 enum err_kind client_refusal(const struct msg_failed *failed);
-/* Why no answer came from the socket: ERR_PEER and a text. */
+/* Why no answer came from the socket: ERR_PEER, a text, and errno or 0. */
 int client_unreachable(const struct client *client, struct err *err);
 
 #endif

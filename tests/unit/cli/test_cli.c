@@ -66,6 +66,19 @@ START_TEST(says_in_one_line_what_was_tried_and_what_to_do)
 }
 END_TEST
 
+START_TEST(says_who_may_connect_instead_of_what_to_start)
+{
+	struct cli cli = { .program = "reeve", .path = "/x", .source = "y" };
+	struct err err = { .kind = ERR_PEER, .code = EACCES, .text = "no" };
+
+	capture_begin(&captured);
+	ck_assert_int_eq(cli_fail(&cli, &err), CLI_UNREACHABLE);
+	capture_end(&captured);
+	ck_assert_ptr_nonnull(strstr(captured.err, "only root and the user"));
+	ck_assert_ptr_null(strstr(captured.err, "start the service"));
+}
+END_TEST
+
 START_TEST(prints_no_control_character_and_no_second_line)
 {
 	struct cli cli = { .program = "reeve" };
@@ -147,6 +160,7 @@ main(void)
 	tcase_add_loop_test(
 	    error, ends_with_the_code_that_fits_the_error, 0, COUNT(codes));
 	tcase_add_test(error, says_in_one_line_what_was_tried_and_what_to_do);
+	tcase_add_test(error, says_who_may_connect_instead_of_what_to_start);
 	tcase_add_test(error, prints_no_control_character_and_no_second_line);
 	tcase_add_test(error, points_to_help_after_wrong_usage);
 	tcase_add_loop_test(
