@@ -55,6 +55,7 @@ struct call {
 };
 
 static void finish(struct call *call);
+static void read_answers(struct calls *calls);
 
 /* ---- stopping ---- */
 
@@ -67,6 +68,14 @@ decide(struct call *call, enum call_outcome outcome)
 		call->verdict.decided = true;
 		call->verdict.outcome = outcome;
 	}
+}
+
+static void
+fail(struct call *call, const struct err *err)
+{
+	decide(call, CALL_SANDBOX_ERROR);
+	snprintf(call->verdict.reason, sizeof(call->verdict.reason), "%s",
+	    err->text);
 }
 
 static void
@@ -257,6 +266,7 @@ static void
 on_end(uv_poll_t *poll, int status, int events)
 {
 	struct call *call = poll->data;
+	struct calls *calls = call->calls;
 
 	(void)status;
 	(void)events;
@@ -264,6 +274,11 @@ on_end(uv_poll_t *poll, int status, int events)
 	read_rest(call, &call->err);
 	box_collect(&call->box, &call->verdict.report);
 	call->verdict.has_report = true;
+	/* Who ended it? The spawner's end may not have been read yet. */
+	if (call->verdict.report.end == BOX_KILLED)
+		read_answers(calls);
+	if (call->verdict.report.end == BOX_KILLED && calls->lost)
+		fail(call, &calls->loss);
 	finish(call);
 }
 
@@ -280,21 +295,13 @@ watch(struct call *call, uv_poll_t *poll, int fd, uv_poll_cb on_event)
 }
 
 static void
-fail_start(struct call *call, const struct err *err)
-{
-	decide(call, CALL_SANDBOX_ERROR);
-	snprintf(call->verdict.reason, sizeof(call->verdict.reason), "%s",
-	    err->text);
-}
-
-static void
 on_started(struct box *box, const struct err *err)
 {
 	struct call *call = CONTAINER_OF(box, struct call, box);
 	struct err ours = { 0 };
 
 	if (err != NULL) {
-		fail_start(call, err);
+		fail(call, err);
 		finish(call);
 		return;
 	}
@@ -304,7 +311,7 @@ on_started(struct box *box, const struct err *err)
 	if (watch(call, &call->out.poll, call->out.fd, on_output) == -1 ||
 	    watch(call, &call->err.poll, call->err.fd, on_output) == -1) {
 		err_set(&ours, ERR_SYSTEM, "its output cannot be watched");
-		fail_start(call, &ours);
+		fail(call, &ours);
 	}
 	if (call->verdict.decided)
 		kill_box(call);
@@ -330,7 +337,7 @@ ask_for_box(struct call *call)
 	close_child_fds(call);
 	call->state = rc == 0 ? CALL_STARTING : CALL_ENDED;
 	if (rc == -1) {
-		fail_start(call, &err);
+		fail(call, &err);
 		set_timer(call, 0);
 	}
 	return true;
@@ -398,14 +405,14 @@ call_start(struct calls *calls, const struct call_request *r)
 
 	call->state = CALL_ENDED;
 	if (arguments_check(r->tool, &arguments, &err) == -1) {
-		fail_start(call, &err);
+		fail(call, &err);
 		call->verdict.outcome = CALL_REJECTED;
 		set_timer(call, 0);
 		return call;
 	}
 	command_build(&call->command, calls->sandbox, r);
 	if (make_streams(call, arguments, &err) == -1) {
-		fail_start(call, &err);
+		fail(call, &err);
 		set_timer(call, 0);
 		return call;
 	}
@@ -433,17 +440,23 @@ start_waiting(struct calls *calls)
 
 /* Boxes die with the spawner; their calls end as their pidfds say so. */
 static void
+read_answers(struct calls *calls)
+{
+	if (!calls->lost && sandbox_read(calls->sandbox, &calls->loss) == -1) {
+		uv_poll_stop(&calls->answers);
+		calls->lost = true;
+	}
+	start_waiting(calls);
+}
+
+static void
 on_answers(uv_poll_t *poll, int status, int events)
 {
 	struct calls *calls = poll->data;
 
 	(void)status;
 	(void)events;
-	if (sandbox_read(calls->sandbox, &calls->loss) == -1) {
-		uv_poll_stop(poll);
-		calls->lost = true;
-	}
-	start_waiting(calls);
+	read_answers(calls);
 	tell_loss(calls);
 }
 
