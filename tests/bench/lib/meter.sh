@@ -4,13 +4,18 @@
 
 roles=(reeved reeve-model reeve-tool boxes postgres model-server)
 
+# show FILE...: those that are still there when they are read.
+show() {
+	cat "$@" 2>/dev/null || true
+}
+
 children_of() {
-	awk -v parent="$1" '{
+	show /proc/[0-9]*/stat | awk -v parent="$1" '{
 		pid = $1
 		sub(/.*\) /, "")
 		if ($2 == parent)
 			print pid
-	}' /proc/[0-9]*/stat 2>/dev/null
+	}'
 }
 
 # pids ROLE. The spawner stands for the boxes that it has made and reaped.
@@ -49,7 +54,7 @@ role_cpu_ns() {
 		! has_ended_children "$1" ||
 			more=$((more + $(ended_children_ns "$pid")))
 	done
-	cat "${files[@]}" 2>/dev/null |
+	show "${files[@]}" |
 		awk -v more="$more" '{ sum += $1 } END { printf "%.0f\n", sum + more }'
 }
 
@@ -67,7 +72,7 @@ switches() {
 	for pid in $(pids "$1"); do
 		files+=("/proc/$pid"/task/*/status)
 	done
-	cat "${files[@]}" 2>/dev/null |
+	show "${files[@]}" |
 		awk '/^voluntary_ctxt_switches/ { sum += $2 } END { print sum + 0 }'
 }
 
@@ -75,7 +80,7 @@ switches() {
 memory_kb() {
 	local pid
 	for pid in $(pids "$2"); do
-		cat "/proc/$pid/status" 2>/dev/null
+		show "/proc/$pid/status"
 	done | awk -v field="$1:" '$1 == field && $2 > most { most = $2 }
 		END { print most + 0 }'
 }
