@@ -137,7 +137,8 @@ begin_step(struct slot *slot)
 	slot->step.step = run->step;
 }
 
-static void
+/* False when the run had no use for it. */
+static bool
 consume(struct slot *slot, struct queued *q, uint64_t now)
 {
 	struct effects *fx = &slot->sup->runs->fx;
@@ -165,6 +166,7 @@ consume(struct slot *slot, struct queued *q, uint64_t now)
 		key->key = slice_string(q->inbox_key);
 		fx->changed = true;
 	}
+	return answer == RUN_TAKEN;
 }
 
 /* Outputs that came together go into one step; nothing goes behind a start,
@@ -202,15 +204,18 @@ build(struct slot *slot)
 	struct runs *runs = slot->sup->runs;
 	struct effects *fx = &runs->fx;
 	uint64_t now = clock_ms();
+	bool taken = false;
 
 	begin_step(slot);
 	do {
-		consume(slot, queued_first(&slot->inputs), now);
+		taken |= consume(slot, queued_first(&slot->inputs), now);
 	} while (goes_on(slot, fx));
-	slot->starved_ms =
-	    fx->starved && slot->starved ? slot->starved_ms : now;
-	slot->starved = fx->starved;
-	slot->wake_ms = fx->timer_ms == 0 ? 0 : now + fx->timer_ms;
+	if (taken) {
+		slot->starved_ms =
+		    fx->starved && slot->starved ? slot->starved_ms : now;
+		slot->starved = fx->starved;
+		slot->wake_ms = fx->timer_ms == 0 ? 0 : now + fx->timer_ms;
+	}
 	if (!fx->changed) {
 		give_receipts(slot);
 		step_release(&slot->step);
@@ -432,6 +437,9 @@ release(struct slot *slot)
 		drop(slot);
 		return;
 	}
+	/* Credit that came while the step was open passed it by. */
+	if (slot->starved && fleet_has_room_next(sup->fleet, slot->run))
+		sup->runs->feed = true;
 	runs_make_ready(slot);
 }
 
