@@ -11,6 +11,8 @@
 
 #define STORE_BATCH_RUNS   256u
 #define STORE_BATCH_BYTES  (4u * 1024 * 1024)
+#define STORE_PACE_US      40u /* per loaded run between two batches */
+#define STORE_PACE_MAX_US  10000u
 #define STORE_RETRY_MS     10u /* doubles to STORE_RETRY_MAX_MS */
 #define STORE_RETRY_MAX_MS 1000u
 
@@ -66,6 +68,9 @@ void store_add(
     struct store *store, struct store_entry *entry, struct step *step);
 /* Sends the next batch if none is in flight. Call at the end of each pass. */
 void store_flush(struct store *store);
+/* How many runs are loaded: the more there are, the longer (up to
+ * STORE_PACE_MAX_US) a batch gathers, since their steps come one by one. */
+void store_set_runs(struct store *store, size_t runs);
 /* May effects be released? Only while the last acknowledged beat was sent less
  * than LEASE_SELF_MS ago. */
 bool store_may_release(const struct store *store);

@@ -260,13 +260,39 @@ gather(struct store *store)
 	}
 }
 
+/* Milliseconds until the next batch may leave; 0 = now. */
+static uint64_t
+pace_ms(const struct store *store)
+{
+	uint64_t pace = store->runs * STORE_PACE_US, now = clock_us();
+
+	if (pace > STORE_PACE_MAX_US)
+		pace = STORE_PACE_MAX_US;
+	if (pace < 1000 || now >= store->sent_us + pace)
+		return 0;
+	return (store->sent_us + pace - now + 999) / 1000;
+}
+
+void
+store_set_runs(struct store *store, size_t runs)
+{
+	store->runs = runs;
+}
+
 void
 store_flush(struct store *store)
 {
+	uint64_t wait_ms;
+
 	if (store->state != BATCH_IDLE || !db_is_up(store->db[DB_BATCH]) ||
 	    !store->registered || list_is_empty(&store->waiting) ||
 	    clock_ms() < store->pause_until_ms)
 		return;
+	wait_ms = pace_ms(store);
+	if (wait_ms > 0) {
+		wake_in(store, wait_ms);
+		return;
+	}
 	gather(store);
 	if (store->batch_count == 0)
 		return;
@@ -274,6 +300,7 @@ store_flush(struct store *store)
 	    store->batch, store->batch_count, sizeof(store->batch[0]), by_run);
 	store->given = 0;
 	store->failed_at = SIZE_MAX;
+	store->sent_us = clock_us();
 	store->state = BATCH_SENT;
 	for (size_t i = 0; i < store->batch_count; i++)
 		send_entry(store, store->batch[i]);

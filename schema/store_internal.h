@@ -27,6 +27,8 @@ struct store {
 	size_t limit; /* runs of the next batch */
 	unsigned env_failures, schema_failures;
 	uint64_t pause_until_ms;
+	size_t runs;       /* loaded, as last told */
+	uint64_t sent_us;  /* when the last batch left */
 	uv_timer_t *retry; /* wakes the loop when a pause ends */
 
 	char timeline[16];

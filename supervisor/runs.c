@@ -301,6 +301,7 @@ runs_pass(struct runs *runs)
 	}
 	if (runs->feed)
 		feed_starved(runs);
+	store_set_runs(runs->sup->store, runs->count);
 	store_flush(runs->sup->store);
 }
 

@@ -29,7 +29,7 @@ struct worker {
 	uv_timer_t timer;
 	struct session session;
 	struct held_set held;
-	uint64_t owed; /* freed slots that were not told yet */
+	uint64_t granted; /* starts that the supervisor may still send */
 	bool draining;
 	bool drained;
 };
@@ -65,12 +65,18 @@ lapse(struct worker *worker, const char *why)
 	log_lapse(worker, why);
 }
 
+/* Slots are for what runs; as many results may wait for their acks beside, so
+ * that a slow commit leaves no slot idle. */
 static uint64_t
 free_slots(const struct worker *worker)
 {
-	if (worker->draining || worker->held.count >= worker->config.slots)
+	uint64_t slots = worker->config.slots;
+	uint64_t running = worker->held.running, held = worker->held.count;
+
+	if (worker->draining || running >= slots || held >= 2 * slots)
 		return 0;
-	return worker->config.slots - worker->held.count;
+	return slots - running < 2 * slots - held ? slots - running
+						  : 2 * slots - held;
 }
 
 static struct msg
@@ -119,7 +125,7 @@ say_hello(struct worker *worker)
 	sent = link_send_take(worker->link, NULL, &msg, &body, &err) == 0;
 	session_hello(&worker->session, clock_ms(), sent);
 	if (sent)
-		worker->owed = 0;
+		worker->granted = msg.hello.credit;
 	else if (err.kind != ERR_PEER)
 		log_error("hello not sent", log_err(&err));
 }
@@ -220,10 +226,11 @@ take_start(struct worker *worker, uint64_t session,
 		send_refused(worker, attempt, "draining");
 		return;
 	}
-	if (free_slots(worker) == 0) {
+	if (worker->granted == 0) {
 		send_refused(worker, attempt, "no credit");
 		return;
 	}
+	worker->granted--;
 	held_set_add(&worker->held, attempt);
 	worker->config.start(worker->config.arg, attempt, msg, body);
 }
@@ -302,8 +309,6 @@ static void
 forget(struct worker *worker, struct held *held)
 {
 	held_set_remove(&worker->held, held);
-	if (!worker->draining)
-		worker->owed++;
 }
 
 /* An ack of what still runs says that its result is of no use. */
@@ -385,7 +390,7 @@ worker_drain(struct worker *worker)
 	log_info("draining", log_num("running", (int64_t)worker->held.running),
 	    log_num("held", (int64_t)worker->held.count));
 	worker->draining = true;
-	worker->owed = 0;
+	worker->granted = 0;
 	if (!worker->session.open)
 		return;
 	session_end(&worker->session, clock_ms());
@@ -439,13 +444,14 @@ static void
 pay_credit(struct worker *worker)
 {
 	struct err err;
-	struct msg msg = {
-		.id = MSG_credit,
-		.credit = { .count = worker->owed },
-	};
+	uint64_t free = free_slots(worker);
+	struct msg msg = { .id = MSG_credit };
 
+	if (free <= worker->granted)
+		return;
+	msg.credit.count = free - worker->granted;
 	if (link_send(worker->link, NULL, &msg, (struct slice){ 0 }, &err) == 0)
-		worker->owed = 0;
+		worker->granted = free;
 }
 
 /* ---- the loop ---- */
@@ -468,8 +474,7 @@ on_pass(void *arg)
 		send_heartbeat(worker, now);
 	if (worker->session.open) {
 		held_set_send(&worker->held, worker->link, now);
-		if (worker->owed > 0)
-			pay_credit(worker);
+		pay_credit(worker);
 	}
 	if (is_drained(worker, now))
 		finish(worker);

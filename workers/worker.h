@@ -29,9 +29,9 @@ struct worker_config {
 	const char *kind;     /* "model" or "tool" */
 	const char *name;     /* stable name */
 	const char *sandbox;  /* level, or NULL */
-	uint32_t slots;       /* starts held at once, finished ones included */
-	uint32_t orphan_ms;   /* exit after this long without a supervisor; 0 =
-				 never */
+	uint32_t slots; /* starts that run at once; as many results may wait */
+	uint32_t orphan_ms; /* exit after this long without a supervisor; 0 =
+			       never */
 
 	/* Appends the members "labels", "models", "tools" to the hello body. */
 	void (*describe)(void *arg, struct json_writer *w);
