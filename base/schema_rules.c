@@ -406,7 +406,7 @@ schema_on_unique_items(struct schema_checker *c, const struct schema_spot *spot,
 		    schema_preview(other->value, text), one->index,
 		    other->index);
 	mem_free(items);
-	return one == NULL && c->work > 0;
+	return schema_spend(c, 1) && one == NULL;
 }
 
 /* ---- names that must be there ---- */

@@ -71,6 +71,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check_place(value, where);
 	if (rc == -1 && err.kind != ERR_INPUT && err.kind != ERR_LIMIT)
 		BUG("an error of kind %s", err_kind_name(err.kind));
+	if (rc == -1 && err.kind == ERR_INPUT && err.text[0] != '/')
+		BUG("no place in \"%s\"", err.text);
 	if (schema_check_self(schema, NULL) == 0)
 		check_negation(schema, value, rc, err.kind);
 	return 0;

@@ -347,6 +347,43 @@ START_TEST(counts_the_work_of_many_patterns_together)
 }
 END_TEST
 
+static const char *const greedy[] = { "{'uniqueItems':true}",
+	"{'enum':[[],%s]}", "{'const':%s}" };
+
+/* Comparing reads a deep value once at each level. */
+START_TEST(counts_the_work_of_comparing)
+{
+	struct buf value = BUF_INIT(8u << 20), schema = BUF_INIT(16u << 20);
+	struct err err = { 0 };
+
+	buf_putc(&value, '[');
+	for (int item = 0; item < 2; item++) {
+		for (int i = 0; i < 120; i++)
+			buf_putc(&value, '[');
+		buf_putc(&value, '\'');
+		for (int i = 0; i < 1500000; i++)
+			buf_putc(&value, 'x');
+		buf_putc(&value, '\'');
+		for (int i = 0; i < 120; i++)
+			buf_putc(&value, ']');
+		buf_putc(&value, item == 0 ? ',' : ']');
+	}
+	buf_putc(&value, '\0');
+	for (const char *p = greedy[_i]; *p != '\0'; p++) {
+		if (*p == '%')
+			buf_puts(&schema, value.ptr);
+		else if (*p != 's' || p[-1] != '%')
+			buf_putc(&schema, *p);
+	}
+	buf_putc(&schema, '\0');
+	ck_assert_int_eq(check_raw(schema.ptr, value.ptr, &err), -1);
+	ck_assert_int_eq(err.kind, ERR_LIMIT);
+	ck_assert_str_eq(err.text, "the check takes too much work");
+	buf_release(&value);
+	buf_release(&schema);
+}
+END_TEST
+
 START_TEST(follows_a_value_as_deep_as_json_goes)
 {
 	struct buf value = BUF_INIT(1u << 16);
@@ -439,6 +476,8 @@ suite(void)
 	tcase_add_loop_test(hostile, stops_at_a_pattern_that_explodes, 0,
 	    (int)COUNT(explosive));
 	tcase_add_test(hostile, counts_the_work_of_many_patterns_together);
+	tcase_add_loop_test(
+	    hostile, counts_the_work_of_comparing, 0, (int)COUNT(greedy));
 	tcase_add_test(hostile, follows_a_value_as_deep_as_json_goes);
 	tcase_add_test(hostile, takes_large_honest_values);
 	suite_add_tcase(s, hostile);
