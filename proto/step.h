@@ -120,7 +120,8 @@ struct step {
 	size_t call_count, call_cap;
 	struct inbox_key *inbox;
 	size_t inbox_count, inbox_cap;
-	size_t bytes; /* of items, for the size of a batch */
+	uint64_t at_ms; /* when it was committed, ms since 1970; for events */
+	size_t bytes;   /* of items, for the size of a batch */
 };
 
 /* Appends a zeroed row; the pointer is good until the next append. */

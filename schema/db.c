@@ -29,8 +29,10 @@ struct db {
 	uv_poll_t *poll; /* owned; frees itself when closed */
 	int fd;
 	uv_timer_t *timer; /* reconnect or connect timeout */
+	int events;        /* that are polled for */
 	struct list sent;
 	bool up, preparing, reading;
+	struct err refused; /* the first statement that cannot be prepared */
 	uint64_t pause_ms;
 };
 
@@ -76,6 +78,9 @@ db_error_kind(const char *sqlstate)
 	return ERR_DB_ENV;
 }
 
+/* How our own functions begin their errors, for those who read them in SQL. */
+#define OURS "reeve: "
+
 static void
 result_err(const PGresult *result, struct err *err)
 {
@@ -83,8 +88,10 @@ result_err(const PGresult *result, struct err *err)
 	const char *text = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
 	const char *hint = PQresultErrorField(result, PG_DIAG_MESSAGE_HINT);
 
+	if (text != NULL && strncmp(text, OURS, strlen(OURS)) == 0)
+		text += strlen(OURS);
 	err_set(err, db_error_kind(state), "%s%s%s", text == NULL ? "" : text,
-	    hint == NULL ? "" : " ", hint == NULL ? "" : hint);
+	    hint == NULL ? "" : ". ", hint == NULL ? "" : hint);
 	snprintf(err->sqlstate, sizeof(err->sqlstate), "%s",
 	    state == NULL ? "" : state);
 }
@@ -115,6 +122,7 @@ close_poll(struct db *db)
 	uv_close((uv_handle_t *)db->poll, free_handle);
 	db->poll = NULL;
 	db->fd = -1;
+	db->events = 0;
 }
 
 /* Tells everybody who waits that the connection is gone, then reconnects. */
@@ -180,17 +188,33 @@ lost_now(struct db *db)
 static void on_socket(uv_poll_t *poll, int status, int events);
 
 static void
+on_broken(uv_timer_t *timer)
+{
+	struct db *db = timer->data;
+
+	read_results(db);
+	if (db->conn != NULL)
+		lost_now(db);
+}
+
+/* Writing may find the connection broken: libpq then closes the socket, which
+ * must not be polled any more. The loss is told from the loop, never inside
+ * the caller. */
+static void
 want_events(struct db *db)
 {
-	int flush = PQflush(db->conn);
+	int left = PQflush(db->conn);
+	int events = UV_READABLE | (left == 1 ? UV_WRITABLE : 0);
 
-	if (flush == -1) {
-		/* The reader sees the broken socket and reports the loss. */
-		flush = 0;
+	if (db->poll == NULL || PQsocket(db->conn) != db->fd) {
+		close_poll(db);
+		uv_timer_start(db->timer, on_broken, 0, 0);
+		return;
 	}
-	if (db->poll != NULL)
-		uv_poll_start(db->poll,
-		    UV_READABLE | (flush == 1 ? UV_WRITABLE : 0), on_socket);
+	if (events == db->events)
+		return;
+	db->events = events;
+	uv_poll_start(db->poll, events, on_socket);
 }
 
 static struct entry *
@@ -363,16 +387,16 @@ static void
 prepared(void *arg, const PGresult *result, bool aborted, const struct err *err)
 {
 	struct db *db = arg;
-	struct err copy = *(err != NULL ? err : &(struct err){ 0 });
 
 	(void)result;
 	if (err == NULL || aborted || !db->preparing)
 		return;
-	/* Remembered until the sync: the last words of this attempt. */
 	db->preparing = false;
-	err_wrap(&copy, "the database's schema does not fit this program "
-			"(reeve migrate brings it up to date)");
-	db->config.on_down(db->config.arg, &copy);
+	db->refused = *err;
+	if (err->kind == ERR_DB_SCHEMA)
+		err_wrap(&db->refused,
+		    "the database's schema does not fit this program (reeve "
+		    "migrate brings it up to date)");
 }
 
 static void
@@ -383,10 +407,7 @@ all_prepared(void *arg, const struct err *err)
 	if (err != NULL)
 		return;
 	if (!db->preparing) {
-		struct err again = { 0 };
-
-		err_set(&again, ERR_DB_SCHEMA, "statements cannot be prepared");
-		lost(db, &again);
+		lost(db, &db->refused);
 		return;
 	}
 	db->preparing = false;
@@ -449,6 +470,7 @@ connect_step(struct db *db)
 		lost_now(db);
 	} else if (want == PGRES_POLLING_OK) {
 		watch_connecting(db, PGRES_POLLING_READING);
+		db->events = 0;
 		prepare_all(db);
 	} else {
 		watch_connecting(db, want);

@@ -45,7 +45,7 @@ send(struct writer *e, const char *type, bool final)
 	json_close(&e->w);
 	e->n++;
 	e->emit(e->arg, EVENT_SEQ(e->step_no, e->n), type, final,
-	    buf_slice(&e->body));
+	    e->step->at_ms, buf_slice(&e->body));
 }
 
 /* The last event of step 0: accepted, before any work. */
@@ -56,7 +56,7 @@ say_accepted(struct writer *e)
 	put_str(e, "agent", e->step->agent);
 	put_str(e, "session", e->step->session);
 	json_close(&e->w);
-	e->emit(e->arg, EVENT_SEQ(0, 1), "run_accepted", false,
+	e->emit(e->arg, EVENT_SEQ(0, 1), "run_accepted", false, e->step->at_ms,
 	    buf_slice(&e->body));
 }
 

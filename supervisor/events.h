@@ -11,8 +11,9 @@
 #define EVENT_SEQ(step, n) (((uint64_t)(step) << 20) + (n))
 #define EVENT_BODY_MAX     LIMIT_BODY
 
-typedef void events_emit(
-    void *arg, uint64_t seq, const char *type, bool final, struct slice body);
+/* at_ms: when the step was committed, ms since 1970. */
+typedef void events_emit(void *arg, uint64_t seq, const char *type, bool final,
+    uint64_t at_ms, struct slice body);
 
 /* Calls emit for each event of the step, in order. step_no: of the row after
  * it. The first event of a run (accepted) has seq 1. Within a step: the turn's

@@ -143,11 +143,10 @@ front_cancelled(
 enum front_sent
 front_event(struct front *front, const struct peer *peer,
     const struct uuid *run, uint64_t seq, const char *type, bool final,
-    struct slice body)
+    uint64_t at_ms, struct slice body)
 {
 	struct msg msg = { .id = MSG_event,
-		.event = {
-		    *run, seq, slice_string(type), final, clock_wall_ms() } };
+		.event = { *run, seq, slice_string(type), final, at_ms } };
 
 	return send_to(front, peer, &msg, body);
 }

@@ -36,6 +36,6 @@ enum front_sent {
 };
 enum front_sent front_event(struct front *front, const struct peer *peer,
     const struct uuid *run, uint64_t seq, const char *type, bool final,
-    struct slice body);
+    uint64_t at_ms, struct slice body);
 
 #endif

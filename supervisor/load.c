@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "supervisor/runs.h"
+#include "supervisor/watch.h"
 
 struct load {
 	struct supervisor *sup;
@@ -183,6 +184,7 @@ on_load_synced(void *arg, const struct err *err)
 		    slice_string(run->agent->name), run->agent_version,
 		    clock_ms());
 		runs_input(runs_add(load->sup->runs, run, agent), INPUT_START);
+		watch_tell(load->sup->watch, &run->id);
 	}
 	map_release(&load->runs);
 	load->done(load->arg);

@@ -90,10 +90,14 @@ on_run(void *arg, const PGresult *res, bool aborted, const struct err *err)
 	}
 	r->step_count = r->last - r->from + 1;
 	r->steps = mem_array(r->step_count, sizeof(*r->steps));
-	if (h->run.final && r->step_count > 0 && last > r->from)
+	if (h->run.final && r->step_count > 0 && last > r->from) {
 		r->steps[r->step_count - 1].run = h->run;
+		r->steps[r->step_count - 1].at_ms =
+		    (uint64_t)db_get_int(res, 0, 12);
+	}
 	if (r->from == 0) {
 		r->steps[0].accept = true;
+		r->steps[0].at_ms = (uint64_t)db_get_int(res, 0, 13);
 		r->steps[0].agent = h->agent;
 		r->steps[0].session = h->session;
 	}
@@ -108,6 +112,7 @@ turn_row(struct replay *r, const PGresult *res, int row)
 	uint32_t attempt = (uint32_t)db_get_int(res, row, 1);
 
 	if (start != NULL) {
+		start->at_ms = (uint64_t)db_get_int(res, row, 14);
 		start->turn_start = ARENA_NEW(&r->arena, struct turn_start_row);
 		*start->turn_start = (struct turn_start_row){ .turn = turn,
 			.attempt = attempt,
@@ -116,6 +121,7 @@ turn_row(struct replay *r, const PGresult *res, int row)
 	}
 	if (end == NULL || db_get_int(res, row, 6) == 0)
 		return;
+	end->at_ms = (uint64_t)db_get_int(res, row, 15);
 	end->turn_end = ARENA_NEW(&r->arena, struct turn_end_row);
 	*end->turn_end = (struct turn_end_row){ .turn = turn,
 		.attempt = attempt,
@@ -157,6 +163,7 @@ on_items(void *arg, const PGresult *res, bool aborted, const struct err *err)
 
 		if (step == NULL || step->item_count >= STEP_ROWS_MAX)
 			continue;
+		step->at_ms = (uint64_t)db_get_int(res, row, 6);
 		item = step_add_item(step);
 		*item = (struct item_row){ .turn = (uint32_t)db_get_int(
 					       res, row, 0),

@@ -429,6 +429,7 @@ release(struct slot *slot)
 		    e->turn, e->call, e->attempt);
 	}
 	slot->run->step++;
+	slot->step.at_ms = clock_wall_ms();
 	give_receipts(slot);
 	watch_step(sup->watch, slot);
 	slot->start_count = slot->cancel_count = 0;

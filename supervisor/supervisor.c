@@ -110,6 +110,7 @@ on_session(void *arg)
 	struct supervisor *sup = arg;
 
 	runs_judge(sup->runs);
+	watch_tell_all(sup->watch);
 	schedule_poke(sup->schedule);
 }
 

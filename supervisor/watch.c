@@ -64,10 +64,10 @@ leave(struct watch *watch, struct watcher *w)
 /* false: the client cannot take it now; it is behind or gone. */
 static bool
 send_event(struct watch *watch, struct watcher *w, uint64_t seq,
-    const char *type, bool final, struct slice body)
+    const char *type, bool final, uint64_t at_ms, struct slice body)
 {
 	enum front_sent sent = front_event(watch->sup->front, &w->peer,
-	    &w->group->run, seq, type, final, body);
+	    &w->group->run, seq, type, final, at_ms, body);
 
 	if (sent == FRONT_SENT) {
 		w->sent_ms = clock_ms();
@@ -87,15 +87,15 @@ struct emitting {
 };
 
 static void
-emit_one(
-    void *arg, uint64_t seq, const char *type, bool final, struct slice body)
+emit_one(void *arg, uint64_t seq, const char *type, bool final, uint64_t at_ms,
+    struct slice body)
 {
 	struct emitting *e = arg;
 	struct watcher *w = e->watcher;
 
 	if (seq <= w->seq || w->behind || w->removed)
 		return;
-	if (!send_event(e->watch, w, seq, type, final, body))
+	if (!send_event(e->watch, w, seq, type, final, at_ms, body))
 		return;
 	w->seq = seq;
 	e->final |= final;
@@ -163,7 +163,7 @@ static void
 close_gap(struct watch *watch, struct watcher *w)
 {
 	if (front_event(watch->sup->front, &w->peer, &w->group->run, w->seq,
-		"resync", false, SLICE("{}")) != FRONT_SENT)
+		"resync", false, clock_wall_ms(), SLICE("{}")) != FRONT_SENT)
 		return;
 	w->gap = false;
 	tell_turn(watch, &w->group->run, true);
@@ -177,7 +177,7 @@ keep_alive(struct watch *watch, struct watcher *w, uint64_t now)
 		return true;
 	w->sent_ms = now;
 	if (front_event(watch->sup->front, &w->peer, &w->group->run, w->seq,
-		"keepalive", false, SLICE("{}")) != FRONT_GONE)
+		"keepalive", false, clock_wall_ms(), SLICE("{}")) != FRONT_GONE)
 		return true;
 	leave(watch, w);
 	return false;
@@ -281,7 +281,7 @@ watch_delta(struct watch *watch, const struct msg *msg, struct slice body)
 			continue;
 		w->gap = front_event(watch->sup->front, &w->peer, &group->run,
 			     w->seq, snapshot ? "snapshot" : "delta", false,
-			     buf_slice(&out)) == FRONT_FULL;
+			     clock_wall_ms(), buf_slice(&out)) == FRONT_FULL;
 	}
 	buf_release(&out);
 }
@@ -302,6 +302,23 @@ watch_wants_deltas(const struct watch *watch, const struct uuid *run)
 }
 
 /* ---- coming and going ---- */
+
+void
+watch_tell(struct watch *watch, const struct uuid *run)
+{
+	if (watch_wants_deltas(watch, run))
+		tell_turn(watch, run, true);
+}
+
+void
+watch_tell_all(struct watch *watch)
+{
+	size_t pos = 0;
+	void *group;
+
+	while (map_next(&watch->groups, &pos, NULL, &group))
+		watch_tell(watch, &((struct group *)group)->run);
+}
 
 int
 watch_add(struct watch *watch, const struct peer *peer, uint64_t request,

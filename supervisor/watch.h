@@ -29,6 +29,11 @@ void watch_step(struct watch *watch, const struct slot *slot);
 void watch_lost(struct watch *watch, const struct uuid *run);
 void watch_delta(struct watch *watch, const struct msg *msg, struct slice body);
 bool watch_wants_deltas(const struct watch *watch, const struct uuid *run);
+/* A turn that somebody watches may be in flight since before this process: ask
+ * its worker for a snapshot and deltas. After a load; after a hello, for all.
+ */
+void watch_tell(struct watch *watch, const struct uuid *run);
+void watch_tell_all(struct watch *watch);
 /* Serves from rows whoever needs it. */
 void watch_tick(struct watch *watch);
 

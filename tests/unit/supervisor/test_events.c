@@ -18,7 +18,8 @@ struct seen {
 };
 
 static void
-see(void *arg, uint64_t seq, const char *type, bool final, struct slice body)
+see(void *arg, uint64_t seq, const char *type, bool final, uint64_t at_ms,
+    struct slice body)
 {
 	struct seen *seen = arg;
 	size_t i = seen->count++;
@@ -29,6 +30,7 @@ see(void *arg, uint64_t seq, const char *type, bool final, struct slice body)
 	seen->seq[i] = seq;
 	seen->type[i] = type;
 	seen->final[i] = final;
+	ck_assert_uint_eq(at_ms, 0);
 	seen->body[i] = BUF_INIT(65536);
 	buf_put_slice(&seen->body[i], body);
 }
