@@ -80,8 +80,11 @@ service_sum() {
 	} | sha256sum
 }
 
+# It answers, and both of its workers are there: a run would wait for them.
 service_answers() {
-	timeout 5 "$root/build/reeve" list --limit 1 </dev/null >/dev/null 2>&1
+	local workers
+	workers=$(timeout 5 "$root/build/reeve" workers </dev/null 2>&1) &&
+		[[ $workers == *model-1* && $workers == *tool-1* ]]
 }
 
 # wait_until SECONDS PID-FILE COMMAND...: fails when the process is gone.
@@ -127,12 +130,21 @@ service_start() {
 	printf '%s\n' "$sum" >"$state/sum"
 	service_exec </dev/null >>"$log" 2>&1 9>&- &
 	process_note "$state/pid/reeved" $! || true
-	if ! wait_until 30 "$state/pid/reeved" service_is_ready "$start"; then
-		say "reeved did not start; its log: $log"
-		tail -c "+$start" "$log" | tail -n 5 | sed 's/^/    /' >&2
-		service_stop
-		exit 1
-	fi
+	wait_until 30 "$state/pid/reeved" service_is_ready "$start" ||
+		service_failed "reeved did not start"
+	wait_until 15 "$state/pid/reeved" service_answers ||
+		service_failed "a worker of reeved did not start"
+}
+
+# Ends what was started; the reason is the last error that was logged.
+service_failed() {
+	local log=$state/log/reeved.log text
+	service_stop
+	text=$(tail -c "+$start" "$log" | grep -E '^reeved: |level=error' |
+		tail -n 1)
+	[[ $text != *' error="'* ]] || text=${text##* error=\"}
+	say "$1: ${text%\"}; its log: $log"
+	exit 1
 }
 
 service_is_ready() {
