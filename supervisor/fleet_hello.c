@@ -93,7 +93,9 @@ read_in_flight(struct session *s, struct json list, struct err *err)
 			    "in_flight holds something that names no attempt");
 		map_set(&s->listed,
 		    fleet_attempt_key(key, &run, turn, call, attempt), s);
-		s->flights++;
+		/* What has ended takes no slot: no credit will come for it. */
+		if (!json_true(json_get(value, "finished")))
+			s->flights++;
 	}
 	return 0;
 }
