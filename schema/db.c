@@ -7,6 +7,7 @@
 #include <arpa/inet.h>
 
 #include "base/alloc.h"
+#include "base/log.h"
 #include "schema/embedded.h"
 
 #define DB_PAUSE_FIRST_MS 50u
@@ -190,27 +191,32 @@ static void on_socket(uv_poll_t *poll, int status, int events);
 static void
 on_broken(uv_timer_t *timer)
 {
-	struct db *db = timer->data;
-
-	read_results(db);
-	if (db->conn != NULL)
-		lost_now(db);
+	lost_now(timer->data);
 }
 
-/* Writing may find the connection broken: libpq then closes the socket, which
- * must not be polled any more. The loss is told from the loop, never inside
- * the caller. */
+/* A send that failed is not in libpq's queue, so that its answers no longer
+ * fit ours; and libpq has closed its socket, which must not be polled. Nothing
+ * more is read. The loss is told from the loop, never inside the caller. */
+static void
+broken(struct db *db)
+{
+	close_poll(db);
+	uv_timer_start(db->timer, on_broken, 0, 0);
+}
+
 static void
 want_events(struct db *db)
 {
-	int left = PQflush(db->conn);
-	int events = UV_READABLE | (left == 1 ? UV_WRITABLE : 0);
+	int left, events;
 
-	if (db->poll == NULL || PQsocket(db->conn) != db->fd) {
-		close_poll(db);
-		uv_timer_start(db->timer, on_broken, 0, 0);
+	if (db->poll == NULL)
+		return;
+	left = PQflush(db->conn);
+	if (left == -1 || PQsocket(db->conn) != db->fd) {
+		broken(db);
 		return;
 	}
+	events = UV_READABLE | (left == 1 ? UV_WRITABLE : 0);
 	if (events == db->events)
 		return;
 	db->events = events;
@@ -228,9 +234,8 @@ entry_add(struct db *db, bool sync)
 }
 
 static void
-not_up(struct db *db, struct err *err)
+not_up(struct err *err)
 {
-	(void)db;
 	err_set(err, ERR_DB_ENV, "database: not connected");
 }
 
@@ -247,7 +252,7 @@ db_send(struct db *db, enum db_query query, const struct db_params *params,
 		BUG("query %s on connection %d", queries[query].name,
 		    (int)db->config.use);
 	if (!db->up) {
-		not_up(db, &err);
+		not_up(&err);
 		on_result(arg, NULL, false, &err);
 		return;
 	}
@@ -259,27 +264,34 @@ db_send(struct db *db, enum db_query query, const struct db_params *params,
 	e = entry_add(db, false);
 	e->on_result = on_result;
 	e->arg = arg;
-	/* A failure here shows as a lost connection at the next read. */
-	(void)PQsendQueryPrepared(db->conn, queries[query].name, params->count,
-	    values, params->lengths, formats, 1);
+	if (!PQsendQueryPrepared(db->conn, queries[query].name, params->count,
+		values, params->lengths, formats, 1))
+		broken(db);
+}
+
+static void
+add_sync(struct db *db, db_synced *on_synced, void *arg)
+{
+	struct entry *e = entry_add(db, true);
+
+	e->on_synced = on_synced;
+	e->arg = arg;
+	if (!PQpipelineSync(db->conn))
+		broken(db);
+	want_events(db);
 }
 
 void
 db_sync(struct db *db, db_synced *on_synced, void *arg)
 {
 	struct err err = { 0 };
-	struct entry *e;
 
-	if (!db->up) {
-		not_up(db, &err);
+	if (db->up) {
+		add_sync(db, on_synced, arg);
+	} else {
+		not_up(&err);
 		on_synced(arg, &err);
-		return;
 	}
-	e = entry_add(db, true);
-	e->on_synced = on_synced;
-	e->arg = arg;
-	(void)PQpipelineSync(db->conn);
-	want_events(db);
 }
 
 /* ---- receiving ---- */
@@ -431,14 +443,11 @@ prepare_all(struct db *db)
 		e = entry_add(db, false);
 		e->on_result = prepared;
 		e->arg = db;
-		(void)PQsendPrepare(
-		    db->conn, queries[q].name, queries[q].sql, 0, NULL);
+		if (!PQsendPrepare(
+			db->conn, queries[q].name, queries[q].sql, 0, NULL))
+			broken(db);
 	}
-	e = entry_add(db, true);
-	e->on_synced = all_prepared;
-	e->arg = db;
-	(void)PQpipelineSync(db->conn);
-	want_events(db);
+	add_sync(db, all_prepared, db);
 }
 
 static void on_connecting(uv_poll_t *poll, int status, int events);
@@ -505,6 +514,14 @@ static const char session_options[] =
     "-c idle_in_transaction_session_timeout=30s -c jit=off";
 
 static void
+on_notice(void *arg, const char *message)
+{
+	(void)arg;
+	log_warn_slow("database says",
+	    log_slice("text", slice_of(message, strcspn(message, "\n"))));
+}
+
+static void
 connect_start(struct db *db)
 {
 	const char *keys[] = { "dbname", "application_name",
@@ -516,6 +533,7 @@ connect_start(struct db *db)
 		"UTF8", NULL };
 
 	db->conn = PQconnectStartParams(keys, values, 1);
+	PQsetNoticeProcessor(db->conn, on_notice, NULL);
 	uv_timer_start(db->timer, on_connect_timeout, DB_CONNECT_MS, 0);
 	if (db->conn == NULL || PQstatus(db->conn) == CONNECTION_BAD) {
 		lost_now(db);

@@ -167,7 +167,8 @@ house_main(Suite *suite, const char *prepare)
 	SRunner *runner = srunner_create(suite);
 	int failed;
 
-	log_setup("test", LOG_ERROR, false);
+	log_setup("test",
+	    getenv("REEVE_TEST_LOG") == NULL ? LOG_ERROR : LOG_DEBUG, false);
 	house_open();
 	if (prepare != NULL)
 		house_prepare(prepare);
