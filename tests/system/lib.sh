@@ -12,6 +12,7 @@ umask 022
 dir=$REEVE_TEST_DIR
 build=$REEVE_BUILD
 root=$REEVE_ROOT
+instance=reeved
 run=$dir/run
 tools=$dir/tools
 pids=$dir/pid
@@ -95,11 +96,12 @@ is_gone() {
 	! process_start_time "$1" >/dev/null
 }
 
-# Pids of workers of this test's supervisor, by their command line.
+# Pids of workers by their command line: of the folder, else of the supervisor
+# at hand.
 workers() {
 	local file pid
 	# shellcheck disable=SC2013 # paths without spaces
-	for file in $(grep -lzxF "ipc://$run/work.sock" /proc/[0-9]*/cmdline \
+	for file in $(grep -lz "^ipc://${1:-$run}/" /proc/[0-9]*/cmdline \
 		2>/dev/null); do
 		pid=${file#/proc/}
 		pid=${pid%/cmdline}
@@ -254,6 +256,12 @@ has_mark() {
 
 # ---- reeve ----
 
+# A second supervisor on the same database: second FUNCTION...
+second() {
+	local instance=second run=$dir/run2 front=$dir/run2/front.sock
+	"$@"
+}
+
 # agent NAME [LINE...]
 agent() {
 	local name=$1
@@ -299,7 +307,7 @@ configure() {
 		work_group
 		[[ -z ${settings:-} ]] || printf '%s\n' "$settings"
 		local_workers
-	} >"$dir/reeve.yaml"
+	} >"$dir/$instance.yaml"
 	cat >"$dir/models.yaml" <<END
 providers:
   - name: scripted
@@ -316,11 +324,11 @@ reeve() {
 }
 
 reeved_start() {
-	start reeved "$build/reeved" --config "$dir/reeve.yaml"
+	start "$instance" "$build/reeved" --config "$dir/$instance.yaml"
 }
 
 reeved_kill() {
-	end reeved KILL 5
+	end "$instance" KILL 5
 }
 
 # Until clients are served and the local workers are there.
@@ -333,7 +341,7 @@ reeved_ready() {
 
 # An orderly stop, which ends the workers too.
 supervisor_and_workers_stop_in_order() {
-	end reeved TERM 25
+	end "$instance" TERM 25
 	wait_for 10 "the end of the workers" no_workers
 }
 
@@ -423,7 +431,7 @@ end_everything() {
 	for file in "$pids"/*; do
 		process_stop "$file" TERM 15 || process_stop "$file" KILL 5 || true
 	done
-	for pid in $(workers); do
+	for pid in $(workers "$dir"); do
 		process_note "$pids/left" "$pid" || continue
 		process_stop "$pids/left" KILL 5 || true
 	done
