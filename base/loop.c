@@ -1,9 +1,9 @@
 /*
  * libuv with ZeroMQ sockets in it. ZMQ_FD is edge-triggered and any call on the
- * socket may eat the edge, so the descriptor only wakes the loop: what decides
- * is ZMQ_EVENTS, asked in the prepare hook before every wait. Messages are read
- * in the check hook after it. Owns its hooks and the poll handles, never the
- * sockets.
+ * socket may eat the edge, so what decides is ZMQ_EVENTS, asked in the prepare
+ * hook before every wait; the descriptor tells of what came during it. Messages
+ * are read in the check hook after it. Owns its hooks and the poll handles,
+ * never the sockets.
  */
 #include "base/loop.h"
 
@@ -19,7 +19,10 @@ on_idle(uv_idle_t *idle)
 static void
 on_poll(uv_poll_t *poll, int status, int events)
 {
-	(void)poll, (void)status, (void)events;
+	struct loop_socket *s = poll->data;
+
+	(void)status, (void)events;
+	s->ready = true;
 }
 
 static bool
@@ -55,8 +58,10 @@ on_prepare(uv_prepare_t *prepare)
 
 	run_passes(loop);
 	/* Every socket is asked: asking also runs what libzmq has queued. */
-	LIST_EACH (s, next, &loop->sockets, struct loop_socket, link)
-		waiting = socket_has_message(s) || waiting;
+	LIST_EACH (s, next, &loop->sockets, struct loop_socket, link) {
+		s->ready = socket_has_message(s);
+		waiting = waiting || s->ready;
+	}
 	if (waiting)
 		uv_idle_start(&loop->idle, on_idle);
 	else
@@ -72,7 +77,9 @@ on_check(uv_check_t *check)
 	LIST_EACH (s, next, &loop->sockets, struct loop_socket, link) {
 		int n = 0;
 
-		while (n < LOOP_DRAIN && !s->closing && s->on_ready(s->arg))
+		/* Reading in vain costs system calls, in every pass. */
+		while (n < LOOP_DRAIN && s->ready && !s->closing &&
+		       s->on_ready(s->arg))
 			n++;
 	}
 }

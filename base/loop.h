@@ -34,6 +34,7 @@ struct loop_socket {
 	bool (*on_ready)(void *arg);
 	void (*on_closed)(void *arg);
 	void *arg;
+	bool ready; /* something to read was seen before or by the wait */
 	bool closing;
 };
 

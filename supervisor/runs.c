@@ -145,7 +145,8 @@ consume(struct slot *slot, struct queued *q, uint64_t now)
 	enum run_answer answer;
 
 	q->input.now_ms = now;
-	q->input.random = randombytes_random();
+	if (q->input.kind == INPUT_TURN_FAILED) /* a system call */
+		q->input.random = randombytes_random();
 	list_remove(&q->link);
 	list_append(&slot->consumed, &q->link);
 	answer = run_step(slot->run, &q->input, fx);
