@@ -440,12 +440,15 @@ err_peer(struct err *err, const char *what)
 {
 	int code = zmq_errno();
 
-	if (code == EHOSTUNREACH)
-		return err_set(err, ERR_PEER, "%s: the peer is gone", what);
-	if (code == EAGAIN)
-		return err_set(
-		    err, ERR_PEER, "%s: the peer takes no more now", what);
-	return err_zmq(err, what);
+	if (code != EHOSTUNREACH && code != EAGAIN)
+		return err_zmq(err, what);
+	err_set(err, ERR_PEER,
+	    code == EAGAIN ? "%s: the peer takes no more now"
+			   : "%s: the peer is gone",
+	    what);
+	if (err != NULL)
+		err->code = code;
+	return -1;
 }
 
 /* Whether a message can leave is decided at its first frame. */

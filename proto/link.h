@@ -67,8 +67,9 @@ int link_new(struct link **ret_link, const struct link_config *config,
 struct link *link_free(struct link *link, int linger_ms);
 
 /* Sends one message; peer NULL on a DEALER. The body is copied; it must be
- * empty where the catalogue has none. ERR_PEER: the peer is unknown or cannot
- * take more now. ERR_LIMIT, ERR_INPUT: a field or the body passes its limit. */
+ * empty where the catalogue has none. ERR_PEER: the peer is unknown (code
+ * EHOSTUNREACH) or cannot take more now (EAGAIN). ERR_LIMIT, ERR_INPUT: a field
+ * or the body passes its limit. */
 int link_send(struct link *link, const struct peer *peer, const struct msg *msg,
     struct slice body, struct err *err) CHECKED;
 /* The same without a copy: takes the buffer's memory (also on failure), which

@@ -531,6 +531,7 @@ START_TEST(a_peer_that_never_was_is_said_so)
 	    link_send(router.link, &nobody, &msg, (struct slice){ 0 }, &err),
 	    -1);
 	ck_assert_int_eq(err.kind, ERR_PEER);
+	ck_assert_int_eq(err.code, EHOSTUNREACH);
 }
 END_TEST
 
@@ -562,6 +563,7 @@ START_TEST(a_full_queue_is_said_so)
 		sent++;
 	ck_assert_int_lt(sent, 1000);
 	ck_assert_int_eq(err.kind, ERR_PEER);
+	ck_assert_int_eq(err.code, EAGAIN);
 	mem_free(body);
 }
 END_TEST
