@@ -84,8 +84,9 @@ fleet_start(struct fleet *fleet, const struct placement *at, struct msg *msg,
 	if (link_send_take(fleet->link, &s->peer, msg, body, &err) == -1) {
 		log_warn("start not sent", log_str("worker", s->name),
 		    log_err(&err));
-		s->credit++;
 		s->flights--;
+		/* A worker whose connection broke says hello again. */
+		s->credit = err.code == EHOSTUNREACH ? 0 : s->credit + 1;
 		return -1;
 	}
 	return 0;
@@ -245,6 +246,14 @@ static void
 give_result(struct fleet *fleet, struct session *s, struct fleet_result *r,
     uint64_t size)
 {
+	if (r->turn > INT32_MAX || r->call > INT32_MAX ||
+	    r->attempt > INT32_MAX) {
+		log_warn_slow("result of no attempt",
+		    log_str("worker", s->name), log_uuid("run", &r->run));
+		fleet_ack(
+		    fleet, r->peer, &r->run, r->turn, r->call, r->attempt);
+		return;
+	}
 	if (size > 0 && r->body.len == 0) {
 		send_take(fleet, r);
 		return;

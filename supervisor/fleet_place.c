@@ -36,7 +36,8 @@ find_room(const struct fleet *fleet, const struct need *need, size_t *ret_fit)
 		if (s->tools_worker != need->tool || !offers(s, need->name))
 			continue;
 		++*ret_fit;
-		if (s->credit > 0 && (best == NULL || less_loaded(s, best)))
+		/* Of equals the newest: an older one may be gone. */
+		if (s->credit > 0 && (best == NULL || !less_loaded(best, s)))
 			best = s;
 	}
 	return best;
