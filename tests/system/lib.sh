@@ -83,6 +83,27 @@ start() {
 	disown $! # bash would tell of its death
 }
 
+# converse NAME COMMAND...: started as above, its input are the lines given to
+# say NAME LINE.
+converse() {
+	local name=$1
+	shift
+	rm -f "$dir/$name.in"
+	mkfifo "$dir/$name.in"
+	# shellcheck disable=SC2016 # the inner shell's
+	start "$name" bash -c 'exec "$@" <>"$0"' "$dir/$name.in" "$@"
+}
+
+say() {
+	printf '%s\n' "$2" >"$dir/$1.in"
+}
+
+# answers NAME PATTERN: waits for a line, prints it.
+answers() {
+	wait_for 10 "an answer with $2" grep -qE -- "$2" "$dir/$1.log"
+	grep -E -- "$2" "$dir/$1.log" | tail -n 1
+}
+
 pid_of() {
 	process_alive "$pids/$1"
 }
@@ -158,20 +179,11 @@ is() {
 # session NAME ROLE: a session that stays open; what it is told with tell
 # NAME SQL is answered into log NAME.
 session() {
-	mkfifo "$dir/$1.in"
-	# shellcheck disable=SC2016 # the inner shell's
-	start "$1" bash -c 'exec psql -X -q -A -t -d "$1" <>"$0"' \
-		"$dir/$1.in" "$(conninfo "$2")"
+	converse "$1" psql -X -q -A -t -d "$(conninfo "$2")"
 }
 
 tell() {
-	printf '%s;\n' "$2" >"$dir/$1.in"
-}
-
-# answers NAME PATTERN: waits for a line, prints it.
-answers() {
-	wait_for 10 "an answer with $2" grep -qE -- "$2" "$dir/$1.log"
-	grep -E -- "$2" "$dir/$1.log" | tail -n 1
+	say "$1" "$2;"
 }
 
 # ---- the model ----
