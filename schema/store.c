@@ -60,12 +60,6 @@ beat_send(struct store *store)
 	db_sync(store->db[DB_BEAT], on_beat_synced, store);
 }
 
-static void
-on_beat_timer(uv_timer_t *timer)
-{
-	beat_send(timer->data);
-}
-
 bool
 store_may_release(const struct store *store)
 {
@@ -79,8 +73,9 @@ on_registered(void *arg, const struct err *err)
 	struct store *store = arg;
 	bool first = !store->registered;
 
-	if (err != NULL)
-		return;
+	store->registering = false;
+	if (err != NULL || !store->added)
+		return; /* again with the next connection or beat */
 	if (first) {
 		store->registered = true;
 		/* The row was written now: that is the first beat. */
@@ -97,8 +92,10 @@ on_added(void *arg, const PGresult *result, bool aborted, const struct err *err)
 	struct store *store = arg;
 
 	(void)result;
-	(void)aborted;
-	if (err != NULL && err->kind != ERR_DB_ENV)
+	if (err == NULL)
+		store->added = true;
+	else if (!aborted &&
+		 (err->kind == ERR_DB_SCHEMA || err->kind == ERR_DB_DATA))
 		store->config.on_fatal(store->config.arg, err);
 }
 
@@ -110,20 +107,21 @@ on_old_ended(
 	struct store *store = arg;
 
 	(void)aborted;
-	if (err == NULL && db_get_int(result, 0, 0) > 0)
+	if (err != NULL || db_get_int(result, 0, 0) > 0)
 		db_reset(store->db[DB_SIDE]);
 }
 
-/* Only once: a row that went later was deleted by somebody who depose me. */
+/* Adds my row only once: if it went later, somebody deposed me. */
 static void
 register_me(struct store *store)
 {
 	struct db_params *p = &store->params;
 
+	store->registering = true;
 	db_params_clear(p);
 	db_text(p, slice_string(store->application[DB_SIDE]));
-	db_send(store->db[DB_SIDE], QUERY_terminate_side, p, on_old_ended,
-	    store);
+	db_send(
+	    store->db[DB_SIDE], QUERY_terminate_side, p, on_old_ended, store);
 	db_params_clear(p);
 	if (!store->registered) {
 		store->beat_sent_ms = clock_ms();
@@ -136,6 +134,17 @@ register_me(struct store *store)
 		    store);
 	}
 	db_sync(store->db[DB_SIDE], on_registered, store);
+}
+
+static void
+on_beat_timer(uv_timer_t *timer)
+{
+	struct store *store = timer->data;
+
+	if (store->registered)
+		beat_send(store);
+	else if (!store->registering && db_is_up(store->db[DB_SIDE]))
+		register_me(store);
 }
 
 /* ---- connections ---- */
@@ -210,6 +219,7 @@ store_new(const struct store_config *config)
 	store->state = BATCH_SETTLING; /* until the first connection */
 	list_init(&store->waiting);
 	store->retry = new_timer(store);
+	store->ask = new_timer(store);
 	store->beat = new_timer(store);
 	uv_timer_start(store->beat, on_beat_timer, BEAT_MS, BEAT_MS);
 	for (int use = 0; use < DB_USES; use++) {
@@ -236,12 +246,33 @@ store_free(struct store *store)
 		return NULL;
 	for (int use = 0; use < DB_USES; use++)
 		db_free(store->db[use]);
-	uv_timer_stop(store->retry);
-	uv_timer_stop(store->beat);
 	uv_close((uv_handle_t *)store->retry, free_handle);
+	uv_close((uv_handle_t *)store->ask, free_handle);
 	uv_close((uv_handle_t *)store->beat, free_handle);
 	db_params_release(&store->params);
 	return mem_free(store);
+}
+
+static void
+on_bye_result(
+    void *arg, const PGresult *result, bool aborted, const struct err *err)
+{
+	struct store *store = arg;
+
+	(void)result;
+	(void)aborted;
+	if (err != NULL)
+		store->bye_err = *err;
+}
+
+static void
+on_bye_synced(void *arg, const struct err *err)
+{
+	struct store *store = arg;
+
+	if (err == NULL && store->bye_err.kind != ERR_NONE)
+		err = &store->bye_err;
+	store->bye_done(store->bye_arg, err);
 }
 
 void
@@ -249,12 +280,13 @@ store_bye(struct store *store, db_synced *done, void *arg)
 {
 	struct db_params *p = &store->params;
 
+	store->bye_done = done;
+	store->bye_arg = arg;
 	db_params_clear(p);
 	db_uuid(p, &store->config.supervisor);
-	if (db_is_up(store->db[DB_SIDE]))
-		db_send(store->db[DB_SIDE], QUERY_supervisor_bye, p, on_added,
-		    store);
-	db_sync(store->db[DB_SIDE], done, arg);
+	db_send(
+	    store->db[DB_SIDE], QUERY_supervisor_bye, p, on_bye_result, store);
+	db_sync(store->db[DB_SIDE], on_bye_synced, store);
 }
 
 bool

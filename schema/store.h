@@ -11,6 +11,8 @@
 
 #define STORE_BATCH_RUNS   256u
 #define STORE_BATCH_BYTES  (4u * 1024 * 1024)
+#define STORE_STEP_BYTES   (192u * 1024 * 1024) /* a larger one fails its run */
+#define STORE_PATIENCE     3u  /* failed batches before runs go one by one */
 #define STORE_PACE_US      40u /* per loaded run between two batches */
 #define STORE_PACE_MAX_US  10000u
 #define STORE_RETRY_MS     10u /* doubles to STORE_RETRY_MAX_MS */
@@ -66,7 +68,8 @@ struct store *store_free(struct store *store);
 /* Queues a step. Its run must have no other step in the store. */
 void store_add(
     struct store *store, struct store_entry *entry, struct step *step);
-/* Sends the next batch if none is in flight. Call at the end of each pass. */
+/* Sends the next batch if none is in flight and none must wait; the store's own
+ * timer does the rest. Call at the end of each pass. */
 void store_flush(struct store *store);
 /* How many runs are loaded: the more there are, the longer (up to
  * STORE_PACE_MAX_US) a batch gathers, since their steps come one by one. */

@@ -40,14 +40,6 @@ on_retry(uv_timer_t *timer)
 	store_flush(timer->data);
 }
 
-static void
-wake_in(struct store *store, uint64_t ms)
-{
-	if (!uv_is_active((uv_handle_t *)store->retry) ||
-	    uv_timer_get_due_in(store->retry) > ms)
-		uv_timer_start(store->retry, on_retry, ms, 0);
-}
-
 static uint64_t
 retry_ms(unsigned tries)
 {
@@ -60,8 +52,15 @@ retry_ms(unsigned tries)
 
 /* ---- errors of a statement: nothing of the batch was committed ---- */
 
-/* Returns false when the entry is answered and must not be sent again. */
-static bool
+/* Behind the others, after a pause that doubles. */
+static void
+put_later(struct store *store, struct store_entry *e)
+{
+	e->not_before_ms = clock_ms() + retry_ms(++e->tries);
+	list_append(&store->waiting, &e->link);
+}
+
+static void
 set_aside(struct store *store, struct store_entry *e)
 {
 	store->stats.set_aside++;
@@ -69,30 +68,32 @@ set_aside(struct store *store, struct store_entry *e)
 	    log_uuid("run", &e->step->run_id),
 	    log_str("sqlstate", e->err.sqlstate), log_err(&e->err));
 	if (e->err.kind == ERR_DB_RETRY) {
-		e->not_before_ms = clock_ms() + retry_ms(++e->tries);
-		wake_in(store, retry_ms(e->tries));
-		return true;
-	}
-	if (!e->alone) {
-		e->alone = true;
-		return true;
-	}
-	if (e->step->accept || e->failing) {
+		put_later(store, e);
+	} else if (e->alone && (e->step->accept || e->failing)) {
 		store_give(store, e, STORE_BAD);
-		return false;
+	} else {
+		e->failing = e->alone;
+		e->alone = true;
+		list_append(&store->waiting, &e->link);
 	}
-	e->failing = true;
-	return true;
 }
 
+/* The server cannot commit now. After a while it may be one run only that it
+ * cannot commit: each alone then, so that it holds up nobody else. */
 static void
-pause_batches(struct store *store)
+set_back(struct store *store, struct store_entry *batch[], size_t count,
+    struct store_entry *bad)
 {
+	log_warn_slow("database cannot commit now", log_err(&bad->err));
 	store->env_failures++;
 	store->pause_until_ms = clock_ms() + retry_ms(store->env_failures + 3);
-	wake_in(store, retry_ms(store->env_failures + 3));
-	if (store->env_failures >= 3)
-		store->limit = 1;
+	store_put_back(store, batch, count);
+	if (store->env_failures < STORE_PATIENCE)
+		return;
+	store->limit = 1;
+	bad->alone = true;
+	list_remove(&bad->link);
+	put_later(store, bad);
 }
 
 static void
@@ -110,8 +111,7 @@ batch_failed(struct store *store)
 		memmove(&batch[failed_at], &batch[failed_at + 1],
 		    (count - failed_at - 1) * sizeof(batch[0]));
 		store_put_back(store, batch, count - 1);
-		if (set_aside(store, bad))
-			list_append(&store->waiting, &bad->link);
+		set_aside(store, bad);
 		break;
 	case ERR_DB_SCHEMA:
 		store_put_back(store, batch, count);
@@ -131,9 +131,7 @@ batch_failed(struct store *store)
 	case ERR_BUSY:
 	case ERR_PEER:
 	case ERR_DB_ENV:
-		store_put_back(store, batch, count);
-		log_warn_slow("database cannot commit now", log_err(&bad->err));
-		pause_batches(store);
+		set_back(store, batch, count, bad);
 		break;
 	}
 }
@@ -173,7 +171,7 @@ batch_committed(struct store *store)
 	for (size_t i = 0; i < count; i++) {
 		struct store_entry *e = batch[i];
 
-		if (e->count == 1 && e->failing)
+		if (e->failing && (e->count == 1 || e->step->accept))
 			store_give(store, e, STORE_BAD);
 		else
 			store_give(store, e,
@@ -238,17 +236,21 @@ send_entry(struct store *store, struct store_entry *e)
 	db_send(store->db[DB_BATCH], query, p, on_step_result, store);
 }
 
-/* Takes what fits into one batch from the queue. */
-static void
+/* Takes what fits into one batch from the queue. Returns in how many ms the
+ * first of those may go that must wait. */
+static uint64_t
 gather(struct store *store)
 {
 	struct store_entry *e;
-	uint64_t now = clock_ms();
+	uint64_t now = clock_ms(), wait_ms = STORE_RETRY_MAX_MS;
 	size_t bytes = 0;
 
 	LIST_EACH (e, next, &store->waiting, struct store_entry, link) {
-		if (e->not_before_ms > now)
+		if (e->not_before_ms > now) {
+			if (e->not_before_ms - now < wait_ms)
+				wait_ms = e->not_before_ms - now;
 			continue;
+		}
 		if (store->batch_count > 0 &&
 		    (e->alone || bytes + e->step->bytes > STORE_BATCH_BYTES))
 			continue;
@@ -258,6 +260,7 @@ gather(struct store *store)
 		if (e->alone || store->batch_count >= store->limit)
 			break;
 	}
+	return wait_ms;
 }
 
 /* Milliseconds until the next batch may leave; 0 = now. */
@@ -279,23 +282,9 @@ store_set_runs(struct store *store, size_t runs)
 	store->runs = runs;
 }
 
-void
-store_flush(struct store *store)
+static void
+send_batch(struct store *store)
 {
-	uint64_t wait_ms;
-
-	if (store->state != BATCH_IDLE || !db_is_up(store->db[DB_BATCH]) ||
-	    !store->registered || list_is_empty(&store->waiting) ||
-	    clock_ms() < store->pause_until_ms)
-		return;
-	wait_ms = pace_ms(store);
-	if (wait_ms > 0) {
-		wake_in(store, wait_ms);
-		return;
-	}
-	gather(store);
-	if (store->batch_count == 0)
-		return;
 	qsort(
 	    store->batch, store->batch_count, sizeof(store->batch[0]), by_run);
 	store->given = 0;
@@ -307,9 +296,35 @@ store_flush(struct store *store)
 	db_sync(store->db[DB_BATCH], on_batch_synced, store);
 }
 
+/* Whatever keeps the queue from moving now sets the timer. */
+void
+store_flush(struct store *store)
+{
+	uint64_t now = clock_ms(), wait_ms;
+
+	if (store->state != BATCH_IDLE || !db_is_up(store->db[DB_BATCH]) ||
+	    !store->registered || list_is_empty(&store->waiting))
+		return;
+	wait_ms = now < store->pause_until_ms ? store->pause_until_ms - now
+					      : pace_ms(store);
+	if (wait_ms == 0)
+		wait_ms = gather(store);
+	if (store->batch_count > 0)
+		send_batch(store);
+	else
+		uv_timer_start(store->retry, on_retry, wait_ms, 0);
+}
+
 void
 store_add(struct store *store, struct store_entry *entry, struct step *step)
 {
 	*entry = (struct store_entry){ .step = step };
+	if (step->bytes > STORE_STEP_BYTES) {
+		err_set(&entry->err, ERR_DB_DATA, "a step of %zu bytes",
+		    step->bytes);
+		snprintf(
+		    entry->err.sqlstate, sizeof(entry->err.sqlstate), "54000");
+		entry->alone = entry->failing = true;
+	}
 	list_append(&store->waiting, &entry->link);
 }

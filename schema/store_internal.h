@@ -29,16 +29,20 @@ struct store {
 	uint64_t pause_until_ms;
 	size_t runs;       /* loaded, as last told */
 	uint64_t sent_us;  /* when the last batch left */
-	uv_timer_t *retry; /* wakes the loop when a pause ends */
+	uv_timer_t *retry; /* flushes when a pause ends */
+	uv_timer_t *ask;   /* settles again */
 
 	char timeline[16];
 	bool rewound;
 	int64_t old_sessions;
 
-	bool registered;
+	bool registered, registering, added;  /* my row */
 	uint64_t beat_sent_ms, beat_acked_ms; /* when the acked one was sent */
 	bool beat_open;
 	uv_timer_t *beat;
+	db_synced *bye_done;
+	void *bye_arg;
+	struct err bye_err;
 
 	struct db_params params;
 	struct store_stats stats;

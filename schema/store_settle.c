@@ -5,6 +5,8 @@
 #include "base/log.h"
 #include "schema/store_internal.h"
 
+#define SETTLE_AGAIN_MS 20u
+
 /* ---- unknown outcome ---- */
 
 static void
@@ -45,6 +47,8 @@ settled(struct store *store, const struct store_entry *e, const PGresult *r,
 	uint64_t step = (uint64_t)db_get_int(r, row, 3);
 
 	*ret_again = false;
+	if (e->step->accept && !uuid_eq(&owner, me))
+		return STORE_GONE; /* it existed before */
 	if (claim == e->step->claim && step == e->step->step + 1)
 		return e->failing ? STORE_BAD : STORE_COMMITTED;
 	if (claim == e->step->claim && step == e->step->step &&
@@ -58,15 +62,21 @@ settled(struct store *store, const struct store_entry *e, const PGresult *r,
 static void
 settle_one(struct store *store, struct store_entry *e, const PGresult *result)
 {
-	bool again = e->step->accept; /* no row: it was not accepted yet */
 	enum store_answer what = STORE_GONE;
+	bool again = false, found = false;
 
-	for (int row = 0; row < PQntuples(result); row++) {
+	for (int row = 0; row < PQntuples(result) && !found; row++) {
 		struct uuid id = db_get_uuid(result, row, 0);
 
-		if (uuid_eq(&id, &e->step->run_id))
+		found = uuid_eq(&id, &e->step->run_id);
+		if (found)
 			what = settled(store, e, result, row, &again);
 	}
+	/* No row: it was not accepted yet, or the database forgot it. */
+	if (!found && e->step->accept)
+		again = true;
+	else if (!found)
+		store->rewound = true;
 	if (again)
 		list_insert_before(store->waiting.next, &e->link);
 	else
@@ -90,7 +100,10 @@ rewind_all(struct store *store)
 		    LIST_FIRST(&store->waiting, struct store_entry, link);
 
 		list_remove(&e->link);
-		store_give(store, e, STORE_GONE);
+		if (e->step->accept)
+			err_set(&e->err, ERR_BUSY,
+			    "the database went back in time; submit again");
+		store_give(store, e, e->step->accept ? STORE_BAD : STORE_GONE);
 	}
 	store->config.on_rewound(store->config.arg);
 }
@@ -105,8 +118,7 @@ on_settled(
 
 	(void)aborted;
 	if (err != NULL)
-		return; /* the connection went again: its on_up comes back here
-			 */
+		return;
 	store_take_batch(store, batch, &count);
 	log_info("unknown commit settled", log_num("runs", (int64_t)count));
 	for (size_t i = count; i > 0; i--)
@@ -116,11 +128,30 @@ on_settled(
 }
 
 static void
+on_ask(uv_timer_t *timer)
+{
+	struct store *store = timer->data;
+
+	if (store->state == BATCH_SETTLING && db_is_up(store->db[DB_BATCH]))
+		store_settle(store);
+}
+
+/* Without an answer the connection is lost, and its on_up comes back here, or
+ * the server could not say: it is asked again. */
+static void
+ask_again(struct store *store)
+{
+	uv_timer_start(store->ask, on_ask, SETTLE_AGAIN_MS, 0);
+}
+
+static void
 on_settle_synced(void *arg, const struct err *err)
 {
 	struct store *store = arg;
 
-	if (err == NULL)
+	if (err != NULL || store->state == BATCH_SETTLING)
+		ask_again(store);
+	else
 		store_flush(store);
 }
 
@@ -139,23 +170,12 @@ settle_rows(struct store *store)
 }
 
 static void
-on_settle_timer(uv_timer_t *timer)
-{
-	struct store *store = timer->data;
-
-	if (db_is_up(store->db[DB_BATCH]) && store->state != BATCH_SENT)
-		store_settle(store);
-}
-
-static void
 on_preluded(void *arg, const struct err *err)
 {
 	struct store *store = arg;
 
-	if (err != NULL)
-		return;
-	if (store->old_sessions > 0) {
-		uv_timer_start(store->retry, on_settle_timer, 20, 0);
+	if (err != NULL || store->old_sessions > 0) {
+		ask_again(store);
 		return;
 	}
 	if (store->rewound)
@@ -174,6 +194,7 @@ store_settle(struct store *store)
 {
 	struct db_params *p = &store->params;
 
+	uv_timer_stop(store->ask);
 	store->state = BATCH_SETTLING;
 	db_params_clear(p);
 	db_send(store->db[DB_BATCH], QUERY_timeline, p, on_timeline, store);

@@ -222,7 +222,8 @@ START_TEST(an_error_of_the_commit_is_told_at_the_sync)
 		db_sync(db, on_synced, &syncs[i]);
 	}
 	UNTIL(syncs[2].given);
-	sql(super, "set client_min_messages = error; drop function late() cascade");
+	sql(super,
+	    "set client_min_messages = error; drop function late() cascade");
 	for (unsigned i = 0; i < 3; i++) {
 		ck_assert_int_eq(answers[i].kind, ERR_NONE);
 		ck_assert_uint_eq(syncs[i].given, 1);
@@ -305,8 +306,7 @@ START_TEST(everything_that_waits_is_told_of_a_loss_once)
 	for (unsigned i = 0; i < n; i++) {
 		ck_assert_uint_eq(answers[i].given, 1);
 		ck_assert(answers[i].kind == ERR_NONE ||
-			  answers[i].kind == ERR_DB_ENV ||
-			  answers[i].aborted);
+			  answers[i].kind == ERR_DB_ENV || answers[i].aborted);
 		if (i % 8 != 7)
 			continue;
 		ck_assert_uint_eq(syncs[i].given, 1);
