@@ -13,6 +13,6 @@ int arguments_check(
 
 /* A descriptor of sealed memory that holds them, for the tool's stdin: it never
  * blocks, has an end, and cannot be written. -1 on error. */
-int arguments_open(struct slice text, struct err *err) CHECKED;
+int arguments_open(struct slice arguments, struct err *err) CHECKED;
 
 #endif
