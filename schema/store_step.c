@@ -29,12 +29,25 @@ guard(struct db_params *p, const struct step *step, const struct uuid *me)
 }
 
 static void
-usage_or_null(struct db_params *p, bool known, uint64_t value)
+int8_or_null(struct db_params *p, bool known, int64_t value)
 {
 	if (known)
-		db_int8(p, (int64_t)value);
+		db_int8(p, value);
 	else
 		db_null(p);
+}
+
+static void
+usage_or_null(struct db_params *p, bool known, uint64_t value)
+{
+	int8_or_null(p, known, (int64_t)value);
+}
+
+/* For what is 0 when it was not measured, and else never. */
+static void
+measured_or_null(struct db_params *p, uint64_t value)
+{
+	int8_or_null(p, value != 0, (int64_t)value);
 }
 
 static void
@@ -46,10 +59,7 @@ run_params(struct db_params *p, const struct run_row *run)
 	db_text(p, run->waits_for);
 	db_text(p, run->needs);
 	db_bool(p, run->park || run->final);
-	if (run->wake)
-		db_int8(p, (int64_t)run->wake_ms);
-	else
-		db_null(p);
+	int8_or_null(p, run->wake, (int64_t)run->wake_ms);
 	db_int4(p, run->turn);
 	db_int8(p, (int64_t)run->usage.input);
 	db_int8(p, (int64_t)run->usage.output);
@@ -87,16 +97,19 @@ turn_end_params(struct db_params *p, const struct turn_end_row *end)
 	db_text(p, end->error_class);
 	db_text(p, end->error_code);
 	db_text(p, end->error);
-	db_int4(p, (int64_t)end->http_status);
-	db_int8(p, (int64_t)end->wait_ms);
+	if (end->http_status != 0)
+		db_int4(p, (int64_t)end->http_status);
+	else
+		db_null(p);
+	measured_or_null(p, end->wait_ms);
 	usage_or_null(p, u->known, u->input);
 	usage_or_null(p, u->known, u->output);
 	usage_or_null(p, u->known, u->total);
 	usage_or_null(p, u->known, u->cached);
 	usage_or_null(p, u->known, u->reasoning);
-	db_int8(p, (int64_t)end->headers_ms);
-	db_int8(p, (int64_t)end->first_ms);
-	db_int8(p, (int64_t)end->total_ms);
+	measured_or_null(p, end->headers_ms);
+	measured_or_null(p, end->first_ms);
+	measured_or_null(p, end->total_ms);
 }
 
 static void
@@ -138,10 +151,7 @@ process_or_null(struct db_params *p, const struct placement *at)
 static void
 session_or_null(struct db_params *p, const struct placement *at)
 {
-	if (at->worker.len == 0)
-		db_null(p);
-	else
-		db_int8(p, (int64_t)at->session);
+	int8_or_null(p, at->worker.len > 0, (int64_t)at->session);
 }
 
 #define NEW(oid, call)                                                         \
@@ -164,8 +174,21 @@ new_call_params(struct db_params *p, const struct call_row *calls, size_t n)
 	NEW(DB_TEXT, db_text(p, row->outcome));
 }
 
+/* A call that ran somewhere has numbers; one that was dispatched, lost or
+ * cancelled has none. */
+static bool
+was_measured(const struct call_row *row)
+{
+	return row->kind == CALL_ROW_END &&
+	       (row->code != 0 || row->wall_ms != 0 || row->cpu_ms != 0 ||
+		   row->rss_kb != 0 || row->stdout_bytes != 0 ||
+		   row->stderr_bytes != 0 || row->dropped_bytes != 0);
+}
+
 #define MOVED(oid, call)                                                       \
 	COLUMN_IF(p, oid, calls, n, row->kind != CALL_ROW_NEW, call)
+#define MEASURED(value)                                                        \
+	MOVED(DB_INT8, int8_or_null(p, was_measured(row), (int64_t)(value)))
 
 static void
 moved_call_params(struct db_params *p, const struct call_row *calls, size_t n)
@@ -185,13 +208,13 @@ outcome_params(struct db_params *p, const struct call_row *calls, size_t n)
 {
 	MOVED(DB_TEXT, db_text(p, row->outcome));
 	MOVED(DB_TEXT, db_text(p, row->sandbox));
-	MOVED(DB_INT8, db_int8(p, row->code));
-	MOVED(DB_INT8, db_int8(p, (int64_t)row->wall_ms));
-	MOVED(DB_INT8, db_int8(p, (int64_t)row->cpu_ms));
-	MOVED(DB_INT8, db_int8(p, (int64_t)row->rss_kb));
-	MOVED(DB_INT8, db_int8(p, (int64_t)row->stdout_bytes));
-	MOVED(DB_INT8, db_int8(p, (int64_t)row->stderr_bytes));
-	MOVED(DB_INT8, db_int8(p, (int64_t)row->dropped_bytes));
+	MEASURED(row->code);
+	MEASURED(row->wall_ms);
+	MEASURED(row->cpu_ms);
+	MEASURED(row->rss_kb);
+	MEASURED(row->stdout_bytes);
+	MEASURED(row->stderr_bytes);
+	MEASURED(row->dropped_bytes);
 }
 
 static void
