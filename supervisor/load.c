@@ -1,6 +1,8 @@
 /*
  * From rows to a run in memory. The claim and what is loaded are one
- * transaction: nobody else moves the run in between.
+ * transaction: nobody else moves the run in between. The inbox is part of it:
+ * a cancel must come before the start, and what a hello does not name may lie
+ * there as a result.
  */
 #include "supervisor/load.h"
 
@@ -12,10 +14,24 @@
 
 struct load {
 	struct supervisor *sup;
-	void (*done)(void *arg);
+	void (*done)(void *arg, bool refused);
 	void *arg;
 	struct map runs; /* id -> struct run, until the commit */
+	PGresult *inbox; /* owned */
+	bool failed;     /* a statement was refused */
 };
+
+/* false: there is no result. */
+static bool
+came(struct load *load, bool aborted, const struct err *err)
+{
+	if (err == NULL)
+		return true;
+	load->failed = true;
+	if (!aborted)
+		log_warn_slow("runs cannot be claimed", log_err(err));
+	return false;
+}
 
 static struct run *
 run_at(struct load *load, const PGresult *r, int row)
@@ -30,8 +46,9 @@ on_claimed(void *arg, const PGresult *r, bool aborted, const struct err *err)
 {
 	struct load *load = arg;
 
-	(void)aborted;
-	for (int row = 0; err == NULL && row < PQntuples(r); row++) {
+	if (!came(load, aborted, err))
+		return;
+	for (int row = 0; row < PQntuples(r); row++) {
 		struct uuid id = db_get_uuid(r, row, 0);
 		struct agent_entry *agent =
 		    agents_find(&load->sup->agents, db_get(r, row, 1),
@@ -75,8 +92,9 @@ on_items(void *arg, const PGresult *r, bool aborted, const struct err *err)
 {
 	struct load *load = arg;
 
-	(void)aborted;
-	for (int row = 0; err == NULL && row < PQntuples(r); row++) {
+	if (!came(load, aborted, err))
+		return;
+	for (int row = 0; row < PQntuples(r); row++) {
 		struct run *run = run_at(load, r, row);
 		struct uuid of = db_get_uuid(r, row, 1);
 
@@ -108,8 +126,9 @@ on_turns(void *arg, const PGresult *r, bool aborted, const struct err *err)
 {
 	struct load *load = arg;
 
-	(void)aborted;
-	for (int row = 0; err == NULL && row < PQntuples(r); row++) {
+	if (!came(load, aborted, err))
+		return;
+	for (int row = 0; row < PQntuples(r); row++) {
 		struct run *run = run_at(load, r, row);
 		struct slice state = db_get(r, row, 3);
 
@@ -145,30 +164,73 @@ read_call(struct run *run, const PGresult *r, int row)
 	run_fill_call(run, call);
 }
 
+/* Rows of one run stand together. */
+static size_t
+calls_from(const PGresult *r, int first)
+{
+	struct uuid id = db_get_uuid(r, first, 0);
+	int row = first;
+
+	while (row < PQntuples(r)) {
+		struct uuid other = db_get_uuid(r, row, 0);
+
+		if (!uuid_eq(&id, &other))
+			break;
+		row++;
+	}
+	return (size_t)(row - first);
+}
+
 static void
 on_calls(void *arg, const PGresult *r, bool aborted, const struct err *err)
 {
 	struct load *load = arg;
 
-	(void)aborted;
-	for (int row = 0; err == NULL && row < PQntuples(r); row++) {
+	if (!came(load, aborted, err))
+		return;
+	for (int row = 0; row < PQntuples(r); row++) {
 		struct run *run = run_at(load, r, row);
 
 		if (run == NULL)
 			continue;
 		if (run->calls == NULL) {
-			run_make_calls(run, LIMIT_TURN_CALLS);
+			run_make_calls(run, calls_from(r, row));
 			run->call_count = 0;
 		}
-		if (run->call_count < LIMIT_TURN_CALLS)
-			read_call(run, r, row);
+		read_call(run, r, row);
 	}
 }
 
 static void
-on_load_synced(void *arg, const struct err *err)
+on_inbox(void *arg, const PGresult *r, bool aborted, const struct err *err)
 {
 	struct load *load = arg;
+
+	if (!came(load, aborted, err))
+		return;
+	load->inbox = PQcopyResult(r, PG_COPYRES_ATTRS | PG_COPYRES_TUPLES);
+	if (load->inbox == NULL)
+		BUG("out of memory");
+}
+
+void
+load_inbox(struct runs *runs, const PGresult *r)
+{
+	for (int row = 0; row < PQntuples(r); row++) {
+		struct uuid id = db_get_uuid(r, row, 0);
+		struct slot *slot = runs_find(runs, &id);
+
+		if (slot != NULL)
+			runs_inbox(slot, db_get(r, row, 1), db_get(r, row, 2),
+			    db_get(r, row, 3), db_get(r, row, 4),
+			    db_get(r, row, 5));
+	}
+}
+
+/* What is not ours after all is left out. */
+static void
+add_runs(struct load *load, bool committed)
+{
 	size_t pos = 0;
 	void *value;
 
@@ -176,18 +238,46 @@ on_load_synced(void *arg, const struct err *err)
 		struct run *run = value;
 		struct agent_entry *agent;
 
-		if (err != NULL || runs_find(load->sup->runs, &run->id)) {
+		if (!committed || runs_find(load->sup->runs, &run->id)) {
+			map_remove(&load->runs, uuid_slice(&run->id));
 			run_free(run);
 			continue;
 		}
 		agent = agents_find(&load->sup->agents,
 		    slice_string(run->agent->name), run->agent_version,
 		    clock_ms());
-		runs_input(runs_add(load->sup->runs, run, agent), INPUT_START);
+		runs_add(load->sup->runs, run, agent);
+	}
+}
+
+static void
+start_runs(struct load *load)
+{
+	size_t pos = 0;
+	void *value;
+
+	while (map_next(&load->runs, &pos, NULL, &value)) {
+		const struct run *run = value;
+
+		runs_input(runs_find(load->sup->runs, &run->id), INPUT_START);
 		watch_tell(load->sup->watch, &run->id);
 	}
+}
+
+static void
+on_load_synced(void *arg, const struct err *err)
+{
+	struct load *load = arg;
+	bool lost = err != NULL && err->sqlstate[0] == '\0';
+	bool committed = err == NULL && !load->failed;
+
+	add_runs(load, committed);
+	if (committed)
+		load_inbox(load->sup->runs, load->inbox);
+	start_runs(load);
+	PQclear(load->inbox);
 	map_release(&load->runs);
-	load->done(load->arg);
+	load->done(load->arg, !committed && !lost);
 	mem_free(load);
 }
 
@@ -211,9 +301,11 @@ ask(struct load *load, enum db_query query, const struct uuid *ids,
 
 void
 load_claim(struct supervisor *sup, const struct uuid *ids, size_t count,
-    void (*done)(void *arg), void *arg)
+    void (*done)(void *arg, bool refused), void *arg)
 {
 	struct load *load = MEM_NEW(struct load);
+	struct db *side = store_side(sup->store);
+	struct db_params p = DB_PARAMS_INIT;
 
 	load->sup = sup;
 	load->done = done;
@@ -222,5 +314,8 @@ load_claim(struct supervisor *sup, const struct uuid *ids, size_t count,
 	ask(load, QUERY_load_items, ids, count, false, on_items);
 	ask(load, QUERY_load_turns, ids, count, false, on_turns);
 	ask(load, QUERY_load_calls, ids, count, false, on_calls);
-	db_sync(store_side(sup->store), on_load_synced, load);
+	db_uuid(&p, &sup->id);
+	db_send(side, QUERY_inbox_mine, &p, on_inbox, load);
+	db_params_release(&p);
+	db_sync(side, on_load_synced, load);
 }

@@ -12,22 +12,29 @@
 
 #define AGENTS_ASKED_MAX 64u
 
+enum origin { FROM_QUEUE, FROM_ORPHANS, FROM_MINE };
+
 struct candidate {
 	struct uuid id;
 	char agent[LIMIT_NAME + 1];
 	uint32_t version;
+	enum origin from;
 	bool taken;
 };
 
 struct schedule {
 	struct supervisor *sup;
-	bool busy, again, stopped, mine;
+	bool busy, again, stopped;
+	bool mine;         /* the next look asks for runs that carry my name */
 	bool backlog;      /* more was queued than could be taken */
 	uint64_t inbox_ms; /* when the inbox query of this look was sent */
 	struct candidate found[SCHEDULE_CLAIM * 3];
 	size_t found_count;
 	size_t asked; /* how many queued runs were asked for */
 	size_t queued_found;
+	struct uuid ids[SCHEDULE_CLAIM * 3]; /* of the claim in flight */
+	size_t id_count, id_at;
+	bool singly; /* all at once were refused: one by one from id_at */
 };
 
 static void look(struct schedule *s);
@@ -53,14 +60,22 @@ agent_is_full(const struct supervisor *sup, const struct agent_name *name)
 	return limit != 0 && name->active >= limit;
 }
 
+/* How many more may be active. A queue that is never empty must not keep back
+ * what has begun, nor a limit a cancel: for those there is room beyond it. */
+static size_t
+room_for(const struct supervisor *sup, enum origin from)
+{
+	size_t limit = sup->config->active_runs;
+
+	if (from != FROM_QUEUE)
+		limit += SCHEDULE_CLAIM;
+	return sup->runs->count >= limit ? 0 : limit - sup->runs->count;
+}
+
 static size_t
 capacity(const struct supervisor *sup)
 {
-	size_t active = sup->runs->count;
-
-	return active >= sup->config->active_runs
-		   ? 0
-		   : sup->config->active_runs - active;
+	return room_for(sup, FROM_QUEUE);
 }
 
 bool
@@ -103,7 +118,7 @@ schedule_why(const struct schedule *s, struct slice agent, struct buf *out)
 /* ---- a look ---- */
 
 static void
-add_found(struct schedule *s, const PGresult *result)
+add_found(struct schedule *s, const PGresult *result, enum origin from)
 {
 	for (int row = 0;
 	     row < PQntuples(result) && s->found_count < COUNT(s->found);
@@ -116,9 +131,19 @@ add_found(struct schedule *s, const PGresult *result)
 			continue;
 		snprintf(c->agent, sizeof(c->agent), "%.*s", SLICE_ARGS(agent));
 		c->version = (uint32_t)db_get_int(result, row, 2);
+		c->from = from;
 		c->taken = false;
 		s->found_count++;
 	}
+}
+
+/* false: there is no result. */
+static bool
+came(bool aborted, const struct err *err)
+{
+	if (err != NULL && !aborted)
+		log_warn_slow("runs cannot be looked for", log_err(err));
+	return err == NULL;
 }
 
 static void
@@ -127,19 +152,28 @@ on_queued(
 {
 	struct schedule *s = arg;
 
-	(void)aborted;
-	if (err != NULL)
+	if (!came(aborted, err))
 		return;
 	s->queued_found = (size_t)PQntuples(result);
-	add_found(s, result);
+	add_found(s, result, FROM_QUEUE);
 }
 
 static void
 on_found(void *arg, const PGresult *result, bool aborted, const struct err *err)
 {
-	(void)aborted;
-	if (err == NULL)
-		add_found(arg, result);
+	if (came(aborted, err))
+		add_found(arg, result, FROM_ORPHANS);
+}
+
+static void
+on_mine(void *arg, const PGresult *result, bool aborted, const struct err *err)
+{
+	struct schedule *s = arg;
+
+	if (came(aborted, err))
+		add_found(s, result, FROM_MINE);
+	if (err != NULL || s->found_count == COUNT(s->found))
+		s->mine = true; /* not all of them */
 }
 
 static void
@@ -147,18 +181,9 @@ on_inbox(void *arg, const PGresult *result, bool aborted, const struct err *err)
 {
 	struct schedule *s = arg;
 
-	(void)aborted;
-	if (err != NULL)
+	if (!came(aborted, err))
 		return;
-	for (int row = 0; row < PQntuples(result); row++) {
-		struct uuid id = db_get_uuid(result, row, 0);
-		struct slot *slot = runs_find(s->sup->runs, &id);
-
-		if (slot != NULL)
-			runs_inbox(slot, db_get(result, row, 1),
-			    db_get(result, row, 2), db_get(result, row, 3),
-			    db_get(result, row, 4), db_get(result, row, 5));
-	}
+	load_inbox(s->sup->runs, result);
 	fleet_inbox_read(s->sup->fleet, s->inbox_ms);
 }
 
@@ -218,10 +243,22 @@ look_done(struct schedule *s)
 }
 
 static void
-on_loaded(void *arg)
+on_loaded(void *arg, bool refused)
 {
 	struct schedule *s = arg;
 
+	if (refused)
+		s->mine = true;
+	if (refused && !s->singly && s->id_count > 1) {
+		s->singly = true;
+		s->id_at = 0;
+	}
+	if (s->singly && s->id_at < s->id_count &&
+	    db_is_up(store_side(s->sup->store))) {
+		load_claim(s->sup, &s->ids[s->id_at++], 1, on_loaded, s);
+		return;
+	}
+	s->singly = false;
 	if (s->backlog)
 		s->again = true;
 	look_done(s);
@@ -241,45 +278,55 @@ forget_backlogs(struct schedule *s)
 	}
 }
 
-/* Takes candidates in their order as far as limits allow. */
+/* Takes candidates of one origin in their order, as far as limits allow. */
 static void
-claim(struct schedule *s)
+take(struct schedule *s, enum origin from)
 {
-	struct uuid ids[COUNT(s->found)];
-	size_t count = 0, room = capacity(s->sup);
+	size_t room = room_for(s->sup, from);
 
-	s->backlog = s->queued_found >= s->asked;
-	forget_backlogs(s);
-	for (size_t i = 0; i < s->found_count && room > 0; i++) {
+	for (size_t i = 0; i < s->found_count; i++) {
 		struct candidate *c = &s->found[i];
 		struct agent_entry *agent = agent_of(s, c);
 		struct agent_name *name =
 		    agents_name(&s->sup->agents, slice_string(c->agent));
 
-		if (agent == NULL)
+		if (c->from != from)
 			continue;
-		if (name->limit == 0)
+		if (agent != NULL && name->limit == 0)
 			name->limit = agent->agent.max_active;
-		if (i < s->queued_found && agent_is_full(s->sup, name)) {
+		if (agent == NULL || s->id_count >= room) {
+			s->backlog |= from == FROM_QUEUE;
+			s->mine |= from == FROM_MINE;
+		} else if (from == FROM_QUEUE && agent_is_full(s->sup, name)) {
 			name->backlog = true;
-			continue;
+		} else {
+			/* Counted for good when it is loaded. */
+			name->active++;
+			c->taken = true;
+			s->ids[s->id_count++] = c->id;
 		}
-		/* Counted for good when it is loaded. */
-		name->active++;
-		c->taken = true;
-		ids[count++] = c->id;
-		room--;
 	}
+}
+
+static void
+claim(struct schedule *s)
+{
+	s->id_count = 0;
+	s->backlog = s->queued_found >= s->asked;
+	forget_backlogs(s);
+	take(s, FROM_MINE);
+	take(s, FROM_ORPHANS);
+	take(s, FROM_QUEUE);
 	for (size_t i = 0; i < s->found_count; i++) {
 		if (s->found[i].taken)
 			agents_name(
 			    &s->sup->agents, slice_string(s->found[i].agent))
 			    ->active--;
 	}
-	if (count == 0)
+	if (s->id_count == 0)
 		look_done(s);
 	else
-		load_claim(s->sup, ids, count, on_loaded, s);
+		load_claim(s->sup, s->ids, s->id_count, on_loaded, s);
 }
 
 static void
@@ -303,7 +350,6 @@ on_looked(void *arg, const struct err *err)
 		look_done(s);
 		return;
 	}
-	s->mine = false;
 	for (size_t i = 0; i < s->found_count; i++) {
 		if (agent_of(s, &s->found[i]) == NULL) {
 			ask_agent(s, &s->found[i]);
@@ -382,8 +428,10 @@ look(struct schedule *s)
 	ask_orphans(s, side, &p);
 	db_params_clear(&p);
 	db_uuid(&p, &s->sup->id);
-	if (s->mine)
-		db_send(side, QUERY_mine, &p, on_found, s);
+	if (s->mine) {
+		s->mine = false;
+		db_send(side, QUERY_mine, &p, on_mine, s);
+	}
 	s->inbox_ms = clock_ms();
 	db_send(side, QUERY_inbox_mine, &p, on_inbox, s);
 	db_sync(side, on_looked, s);
@@ -419,9 +467,8 @@ schedule_tick(struct schedule *s)
 }
 
 void
-schedule_reconnected(struct schedule *s)
+schedule_find_mine(struct schedule *s)
 {
-	s->busy = false;
 	s->mine = true;
 	schedule_poke(s);
 }

@@ -8,8 +8,10 @@
 
 #include "supervisor/supervisor.h"
 
-#define SCHEDULE_MS    250u
-#define SCHEDULE_CLAIM 64u /* runs claimed at once */
+#define SCHEDULE_MS 250u
+#define SCHEDULE_CLAIM                                                         \
+	64u /* runs of a kind looked for at once; what has begun may pass the  \
+	       limit of active runs by so many */
 
 struct schedule; /* defined in schedule.c */
 
@@ -21,9 +23,9 @@ void schedule_poke(struct schedule *schedule);
 void schedule_freed(struct schedule *schedule, const struct run *run);
 /* The periodic look. */
 void schedule_tick(struct schedule *schedule);
-/* The side connection is back: look also for runs that carry my name without
- * being loaded (a claim whose answer was lost). */
-void schedule_reconnected(struct schedule *schedule);
+/* Look also for runs that carry my name without being loaded: a claim whose
+ * answer was lost, a memory that was dropped. */
+void schedule_find_mine(struct schedule *schedule);
 void schedule_stop(struct schedule *schedule);
 
 /* May a run of this agent be started at once, passing nobody by? */

@@ -39,7 +39,7 @@ on_side_up(void *arg, bool first)
 	if (first)
 		log_info("ready", log_uuid("supervisor", &sup->id),
 		    log_str("front", sup->config->front_endpoint));
-	schedule_reconnected(sup->schedule);
+	schedule_find_mine(sup->schedule);
 }
 
 static void
@@ -66,7 +66,7 @@ on_rewound(void *arg)
 	struct supervisor *sup = arg;
 
 	runs_drop_all(sup->runs);
-	schedule_reconnected(sup->schedule);
+	schedule_find_mine(sup->schedule);
 }
 
 static void
