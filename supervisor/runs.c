@@ -170,15 +170,34 @@ consume(struct slot *slot, struct queued *q, uint64_t now)
 	return answer == RUN_TAKEN;
 }
 
+/* An attempt that a predecessor dispatched may still lie in its worker's
+ * socket: what ends it waits until the worker has said hello, or cannot take a
+ * start any more. */
+static bool
+must_wait(struct slot *slot)
+{
+	const struct queued *q = queued_first(&slot->inputs);
+	const struct flight *f;
+
+	if (q->input.kind != INPUT_CANCEL && q->input.kind != INPUT_DEADLINE)
+		return false;
+	for (size_t n = 0; (f = run_flight(slot->run, n)) != NULL; n++) {
+		if (fleet_fate(slot->sup->fleet, &slot->run->id, f) ==
+			FLEET_ABSENT &&
+		    clock_ms() - slot->claimed_ms < LEASE_WORKER_MS)
+			return true;
+	}
+	return false;
+}
+
 /* Outputs that came together go into one step; nothing goes behind a start,
  * whose row the same statement could not change again. */
 static bool
-goes_on(const struct slot *slot, const struct effects *fx)
+goes_on(struct slot *slot, const struct effects *fx)
 {
-	const struct queued *q =
-	    CONTAINER_OF(slot->inputs.next, struct queued, link);
+	const struct queued *q = queued_first(&slot->inputs);
 
-	if (list_is_empty(&slot->inputs) || run_is_final(slot->run))
+	if (q == NULL || run_is_final(slot->run) || must_wait(slot))
 		return false;
 	return !fx->changed ||
 	       (fx->start_count == 0 && slot->run->state == RUN_tools &&
@@ -246,26 +265,6 @@ runs_accept(struct runs *runs, struct run *owned, struct agent_entry *agent,
 	slot->step.step = 0;
 	slot->step.agent = slice_string(agent->agent.name);
 	slot->step.agent_version = agent->version;
-}
-
-/* An attempt that a predecessor dispatched may still lie in its worker's
- * socket: what ends it waits until the worker has said hello, or cannot take a
- * start any more. */
-static bool
-must_wait(struct slot *slot)
-{
-	const struct queued *q = queued_first(&slot->inputs);
-	const struct flight *f;
-
-	if (q->input.kind != INPUT_CANCEL && q->input.kind != INPUT_DEADLINE)
-		return false;
-	for (size_t n = 0; (f = run_flight(slot->run, n)) != NULL; n++) {
-		if (fleet_fate(slot->sup->fleet, &slot->run->id, f) ==
-			FLEET_ABSENT &&
-		    clock_ms() - slot->claimed_ms < LEASE_WORKER_MS)
-			return true;
-	}
-	return false;
 }
 
 /* Credit goes to those who wait, in the order in which they were claimed:
