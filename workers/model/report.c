@@ -147,7 +147,6 @@ make_failed(struct report *report, struct msg *msg)
 
 	if (failure->wait_ms == 0)
 		failure->wait_ms = report->wait_ms;
-	failure->advice = report->advice;
 	if (failure->status >= 300 && failure->status <= 399)
 		failure_set(failure, "client_redirect",
 		    "the endpoint redirects, which is not followed");

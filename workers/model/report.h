@@ -16,7 +16,6 @@ struct report {
 	const struct times *times;
 	const char *request_id;
 	uint64_t wait_ms; /* from the headers */
-	enum retry_advice advice;
 	uint64_t now_ms;
 };
 

@@ -275,7 +275,6 @@ responses_whole(struct responses *r, struct json response)
 		fail(r, &event);
 	else
 		finish(r, (struct slice){ 0 }, &answer);
-	r->received = r->received || r->output.count > 0;
 }
 
 static void

@@ -24,7 +24,6 @@ struct stream {
 	uint64_t events; /* that said something, at the last read */
 	char request_id[LIMIT_CALL_ID + 1];
 	uint64_t wait_ms;
-	enum retry_advice advice;
 };
 
 /* ---- the end ---- */
@@ -61,7 +60,6 @@ finish(struct stream *stream)
 		.times = &stream->times,
 		.request_id = stream->request_id,
 		.wait_ms = stream->wait_ms,
-		.advice = stream->advice,
 		.now_ms = clock_ms(),
 	};
 	struct buf items = BUF_INIT(LIMIT_BODY);
@@ -176,8 +174,6 @@ on_headers(void *arg, unsigned status)
 	stream->wait_ms =
 	    retry_wait_ms(http_header(stream->call, "retry-after-ms"),
 		http_header(stream->call, "retry-after"), clock_wall_ms());
-	stream->advice =
-	    retry_advice(http_header(stream->call, "x-should-retry"));
 	if (stream->times.connected_ms == 0)
 		stream->times.connected_ms = now;
 	stream->times.headers_ms = stream->times.byte_ms =

@@ -34,7 +34,6 @@ void
 responses_declare(struct responses *r, struct json tools)
 {
 	buf_clear(&r->tools);
-	r->tools_listed = false;
 	responses_list_tools(r, tools);
 	r->tools_given = true;
 }

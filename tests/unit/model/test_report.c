@@ -166,6 +166,10 @@ static const struct {
 	    ", HTTP 400); look at reasoning.effort in the agent's settings or "
 	    "the model's entry",
 	    false },
+	{ 400, "{\"error\":{\"message\":\"what is this\"}}", "invalid_request",
+	    "what is this" WHERE
+	    ", HTTP 400); look at model of default and the agent's settings",
+	    false },
 	{ 429, "{\"error\":{\"message\":\"slow\",\"type\":\"requests\"}}",
 	    "rate_limited", "slow" WHERE ", HTTP 429)", false },
 	{ 302, "", "protocol",

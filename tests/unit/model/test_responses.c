@@ -151,6 +151,33 @@ static const struct {
 		{"type":"message","id":"m","role":"assistant","content":[]}})
 	    COMPLETED,
 	    JSON_TEXT({"text":"kept"}), { 0 } },
+	{ "A3: a message that is done as a refusal is one",
+	    CREATED ADDED(0, "m") DELTA(0, "Sure")
+	    EVENT({"type":"response.output_item.done","output_index":0,"item":
+		{"type":"message","id":"m","content":
+		[{"type":"refusal","refusal":"no"}]}})
+	    COMPLETED,
+	    JSON_TEXT({"text":"","refusal":"no"}), { 0 } },
+	{ "A1: an item that is announced after its deltas is the same item",
+	    CREATED DELTA(0, "ab") ADDED(0, "m") DELTA(0, "c") COMPLETED,
+	    JSON_TEXT({"text":"abc","items":[
+		{"type":"message","id":"m","status":"completed"}]}), { 0 } },
+	{ "A1: a call is done by its call_id when it has nothing else",
+	    CREATED
+	    EVENT({"type":"response.output_item.added","item":
+		{"type":"function_call","call_id":"c1","name":"f"}})
+	    EVENT({"type":"response.output_item.added","item":
+		{"type":"function_call","call_id":"c2","name":"g"}})
+	    EVENT({"type":"response.output_item.done","item":
+		{"type":"function_call","call_id":"c2","name":"g",
+		"arguments":"2"}})
+	    EVENT({"type":"response.output_item.done","item":
+		{"type":"function_call","call_id":"c1","name":"f",
+		"arguments":"1"}})
+	    COMPLETED,
+	    JSON_TEXT({"tool_calls":[
+		{"call_id":"c1","name":"f","arguments":"1"},
+		{"call_id":"c2","name":"g","arguments":"2"}]}), { 0 } },
 	{ "A5: the order is that of output_index, not of arrival",
 	    CREATED MESSAGE_DONE(7, "m7", "b") MESSAGE_DONE(2, "m2", "a")
 	    MESSAGE_DONE(4294967296, "m9", "c") COMPLETED,

@@ -30,6 +30,7 @@ struct world {
 	uint64_t headers_ms, wait_ms, offset;
 	bool output;
 	struct buf items, delta;
+	size_t bytes_sent;
 	size_t wanted; /* ends until the loop stops */
 	void (*done)(void *arg, const struct attempt *attempt,
 	    const struct msg *msg, struct buf *body);
@@ -162,6 +163,27 @@ START_TEST(a_terminal_event_ends_a_turn_whose_connection_stays_open)
 	run(&w, HEAD "\r\n" DELTA END "data: {\"type\":\"resp", false);
 	ck_assert_int_eq(w.id, MSG_turn_done);
 	ck_assert_ptr_nonnull(memmem(w.items.ptr, w.items.len, "\"hi\"", 4));
+	finish(&w);
+}
+END_TEST
+
+START_TEST(what_is_known_of_an_endpoint_counts)
+{
+	struct world w;
+	static const char message[] =
+	    "data: {\"type\":\"response.output_item.done\",\"item\":{\"type\":"
+	    "\"message\",\"content\":[{\"type\":\"output_text\",\"text\":\"a";
+	struct buf answer = BUF_INIT(10000);
+
+	begin(&w, "    quirks: {repeated_messages: true}\n");
+	buf_printf(&answer, "%s%s\"}]}}\n\n%sb\"}]}}\n\n%s", HEAD "\r\n",
+	    message, message, END);
+	buf_putc(&answer, '\0');
+	run(&w, answer.ptr, true);
+	ck_assert_int_eq(w.id, MSG_turn_done);
+	ck_assert_ptr_nonnull(memmem(w.items.ptr, w.items.len, "\"ab\"", 4));
+	ck_assert_ptr_null(memmem(w.items.ptr, w.items.len, "\"a\"", 3));
+	buf_release(&answer);
 	finish(&w);
 }
 END_TEST
@@ -310,6 +332,36 @@ START_TEST(silence_ends_a_turn_at_its_limit)
 	ck_assert_msg(
 	    strstr(w.message, silences[_i].message) != NULL, "%s", w.message);
 	ck_assert(w.output == silences[_i].output);
+	finish(&w);
+}
+END_TEST
+
+/* Bytes keep a turn alive, each for the whole limit. */
+static void
+on_byte_timer(uv_timer_t *timer)
+{
+	struct world *w = timer->data;
+	bool last = ++w->bytes_sent == 10;
+
+	if (w->server.request_count == 0)
+		return;
+	answering_send(&w->server.conns[0], last ? END : ": ping\n\n");
+	if (last)
+		uv_timer_stop(timer);
+}
+
+START_TEST(bytes_keep_a_turn_alive)
+{
+	struct world w;
+	uv_timer_t timer;
+
+	begin(&w, "    timeouts: {idle_s: 1}\n");
+	uv_timer_init(&w.loop.uv, &timer);
+	timer.data = &w;
+	uv_timer_start(&timer, on_byte_timer, 150, 150);
+	run(&w, HEAD "\r\n" DELTA, false);
+	ck_assert_int_eq(w.id, MSG_turn_done);
+	uv_close((uv_handle_t *)&timer, NULL);
 	finish(&w);
 }
 END_TEST
@@ -587,6 +639,7 @@ suite(void)
 	tcase_add_test(ends, a_turn_is_sent_and_comes_back);
 	tcase_add_test(
 	    ends, a_terminal_event_ends_a_turn_whose_connection_stays_open);
+	tcase_add_test(ends, what_is_known_of_an_endpoint_counts);
 	tcase_add_loop_test(
 	    ends, a_turn_that_fails_says_why, 0, (int)COUNT(failures));
 	tcase_add_test(ends, no_connection_is_a_failure_of_the_network);
@@ -597,6 +650,7 @@ suite(void)
 	tcase_set_timeout(deadlines, 30);
 	tcase_add_loop_test(deadlines, silence_ends_a_turn_at_its_limit, 0,
 	    (int)COUNT(silences));
+	tcase_add_test(deadlines, bytes_keep_a_turn_alive);
 	tcase_add_test(deadlines, the_time_left_for_the_run_ends_a_turn);
 	suite_add_tcase(s, deadlines);
 	tcase_set_timeout(cancels, 30);
