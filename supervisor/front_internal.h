@@ -22,7 +22,7 @@ struct ask {
 	struct link_body *body; /* owned */
 	char *name;             /* owned; agent */
 	struct buf reply;       /* owned; apply */
-	size_t left;            /* apply: statements without an answer */
+	bool existing;          /* submit: the run was there before */
 	bool failed;
 };
 

@@ -26,8 +26,7 @@ on_stored(
 		return;
 	}
 	ask->run = db_get_uuid(result, 0, 0);
-	ask->receipt.kind = RECEIPT_NONE;
-	ask->left = db_get_bool(result, 0, 1); /* existing */
+	ask->existing = db_get_bool(result, 0, 1);
 }
 
 static void
@@ -39,7 +38,7 @@ on_stored_synced(void *arg, const struct err *err)
 		front_failed(ask->front, &ask->receipt, err);
 	else if (!ask->failed) {
 		front_submitted(
-		    ask->front, &ask->receipt, &ask->run, ask->left != 0);
+		    ask->front, &ask->receipt, &ask->run, ask->existing);
 		schedule_poke(ask->front->sup->schedule);
 	}
 	ask_free(ask);
@@ -85,7 +84,6 @@ submit_here(struct front *front, struct ask *ask, struct agent_entry *agent,
 	}
 	step.priority = run->priority;
 	step.metadata = arena_copy(&step.arena, metadata.raw);
-	ask->receipt.kind = RECEIPT_SUBMIT;
 	runs_accept(front->sup->runs, run, agent, &step, &ask->receipt);
 	ask_free(ask);
 	return 0;
@@ -141,14 +139,18 @@ submit(struct front *front, struct ask *ask, struct agent_entry *agent)
 	struct slice body = ask->body == NULL ? (struct slice){ 0 }
 					      : link_body_slice(ask->body);
 	struct json input = { 0 }, metadata = { 0 };
+	struct slot *slot;
 	struct err err = { 0 };
 	bool plain = m->key.len == 0 && m->session.len == 0 && m->at_ms == 0 &&
 		     m->delay_ms == 0;
 
 	if (read_submit(body, &input, &metadata, &err) == -1)
 		goto failed;
-	if (runs_find(front->sup->runs, &m->run) != NULL) {
-		front_submitted(front, &ask->receipt, &m->run, true);
+	ask->receipt.kind = RECEIPT_SUBMIT;
+	slot = runs_find(front->sup->runs, &m->run);
+	if (slot != NULL) {
+		if (!runs_accept_again(slot, &ask->receipt))
+			front_submitted(front, &ask->receipt, &m->run, true);
 		ask_free(ask);
 		return;
 	}

@@ -76,8 +76,9 @@ give_receipt(struct slot *slot, const struct queued *q)
 	case RECEIPT_NONE:
 		break;
 	case RECEIPT_WORKER:
-		fleet_ack(slot->sup->fleet, &r->peer, &slot->run->id, in->turn,
-		    in->call, in->attempt);
+		for (uint32_t n = 0; n <= r->repeats; n++)
+			fleet_ack(slot->sup->fleet, &r->peer, &slot->run->id,
+			    in->turn, in->call, in->attempt);
 		break;
 	case RECEIPT_SUBMIT:
 		front_submitted(slot->sup->front, r, &slot->run->id, false);
@@ -267,6 +268,19 @@ runs_accept(struct runs *runs, struct run *owned, struct agent_entry *agent,
 	slot->step.agent_version = agent->version;
 }
 
+bool
+runs_accept_again(struct slot *slot, const struct receipt *receipt)
+{
+	struct queued *q;
+
+	if (!slot->step.accept)
+		return false;
+	q = MEM_NEW(struct queued);
+	q->receipt = *receipt;
+	list_append(&slot->consumed, &q->link);
+	return true;
+}
+
 /* Credit goes to those who wait, in the order in which they were claimed:
  * priority, then time. Each takes what it can before the next one looks. */
 static void
@@ -307,10 +321,46 @@ runs_pass(struct runs *runs)
 
 /* ---- answers and release ---- */
 
+/* Somebody else must answer what waits here. exists: the run has a row. */
+static void
+pass_on(struct slot *slot, const struct queued *q, bool exists)
+{
+	struct supervisor *sup = slot->sup;
+	const struct fleet_result r = { .peer = &q->receipt.peer,
+		.run = slot->run->id,
+		.turn = q->input.turn,
+		.call = q->input.call,
+		.attempt = q->input.attempt,
+		.msg = q->input.msg,
+		.body = q->input.body };
+	struct err err = { 0 };
+
+	switch (q->receipt.kind) {
+	case RECEIPT_NONE:
+		break;
+	case RECEIPT_WORKER:
+		runs_forward(sup, &r);
+		break;
+	case RECEIPT_SUBMIT:
+		err_set(&err, ERR_BUSY,
+		    "the database went back in time; submit again");
+		if (exists)
+			front_submitted(
+			    sup->front, &q->receipt, &slot->run->id, true);
+		else
+			front_failed(sup->front, &q->receipt, &err);
+		break;
+	case RECEIPT_CANCEL:
+		front_cancel_stored(
+		    sup->front, &q->receipt, &slot->run->id, q->input.text);
+		break;
+	}
+}
+
 /* What nobody will commit any more: reservations go back, results go to
  * whoever owns the run now. */
 static void
-drop(struct slot *slot)
+drop(struct slot *slot, bool exists)
 {
 	struct supervisor *sup = slot->sup;
 
@@ -322,23 +372,9 @@ drop(struct slot *slot)
 
 		while (!list_is_empty(list)) {
 			struct queued *q = queued_first(list);
-			struct fleet_result r = { .peer = &q->receipt.peer,
-				.run = slot->run->id,
-				.turn = q->input.turn,
-				.call = q->input.call,
-				.attempt = q->input.attempt,
-				.msg = q->input.msg,
-				.body = q->input.body };
 
 			list_remove(&q->link);
-			if (q->receipt.kind == RECEIPT_WORKER)
-				runs_forward(sup, &r);
-			else if (q->receipt.kind == RECEIPT_SUBMIT)
-				front_submitted(sup->front, &q->receipt,
-				    &slot->run->id, true);
-			else if (q->receipt.kind == RECEIPT_CANCEL)
-				front_cancel_stored(sup->front, &q->receipt,
-				    &slot->run->id, q->input.text);
+			pass_on(slot, q, exists);
 			queued_free(q);
 		}
 	}
@@ -436,7 +472,7 @@ release(struct slot *slot)
 	step_release(&slot->step);
 	slot->open = false;
 	if (final || parked) {
-		drop(slot);
+		drop(slot, true);
 		return;
 	}
 	/* Credit that came while the step was open passed it by. */
@@ -478,7 +514,10 @@ runs_answer(
 		}
 		break;
 	}
-	drop(slot);
+	drop(slot, true);
+	/* Moved by somebody else, or by a claim of mine that was made twice. */
+	if (answer == STORE_GONE)
+		schedule_find_mine(runs->sup->schedule);
 }
 
 /* ---- judging ---- */
@@ -586,7 +625,7 @@ runs_drop_all(struct runs *runs)
 	while (!list_is_empty(&runs->all)) {
 		struct slot *slot = LIST_FIRST(&runs->all, struct slot, link);
 
-		drop(slot);
+		drop(slot, false);
 	}
 }
 

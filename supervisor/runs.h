@@ -20,6 +20,8 @@ struct receipt {
 	} kind;
 	struct peer peer;
 	uint64_t request;
+	uint32_t
+	    repeats; /* RECEIPT_WORKER: how often it came again meanwhile */
 	bool watch, deltas; /* RECEIPT_SUBMIT: the client wants events */
 };
 
@@ -77,10 +79,15 @@ void runs_accept(struct runs *runs, struct run *owned,
     struct agent_entry *agent, struct step *step,
     const struct receipt *receipt);
 
+/* The run is submitted again. True: its row does not stand yet, the client is
+ * told when it does. */
+bool runs_accept_again(struct slot *slot, const struct receipt *receipt);
+
 /* Queues an input; the rest is made of it here. */
 void runs_input(struct slot *slot, enum input_kind kind);
 void runs_cancel(
     struct slot *slot, struct slice reason, const struct receipt *receipt);
+/* One that waits here already is not kept twice, however often it comes. */
 void runs_result(struct slot *slot, const struct fleet_result *result);
 /* A row of the inbox; ignored when it is queued already. */
 void runs_inbox(struct slot *slot, struct slice kind, struct slice key,

@@ -107,11 +107,34 @@ name_attempt(struct queued *q, const struct fleet_result *r)
 	q->input.attempt = (uint32_t)r->attempt;
 }
 
+/* The same result in the list, or NULL. */
+static struct queued *
+find_result(struct list *list, const struct fleet_result *r)
+{
+	struct queued *q;
+
+	LIST_EACH (q, next, list, struct queued, link) {
+		if (q->receipt.kind == RECEIPT_WORKER &&
+		    q->input.turn == r->turn && q->input.call == r->call &&
+		    q->input.attempt == r->attempt)
+			return q;
+	}
+	return NULL;
+}
+
 void
 runs_result(struct slot *slot, const struct fleet_result *r)
 {
-	struct queued *q = runs_queue(slot, kind_of(r->msg, r->call != 0));
+	struct queued *q = find_result(&slot->inputs, r);
 
+	if (q == NULL)
+		q = find_result(&slot->consumed, r);
+	if (q != NULL && r->msg->id != MSG_refused) {
+		q->receipt.peer = *r->peer; /* perhaps in a new session */
+		q->receipt.repeats++;
+		return;
+	}
+	q = runs_queue(slot, kind_of(r->msg, r->call != 0));
 	keep_message(q, r->msg);
 	name_attempt(q, r);
 	q->body = link_body_take(r->owner);
