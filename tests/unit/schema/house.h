@@ -53,7 +53,7 @@ house_cluster(char *out, size_t size, const char *command, const char *arg)
 	int ends[2], status = -1;
 	size_t len = 0;
 	ssize_t n;
-	pid_t pid;
+	pid_t pid = -1;
 
 	house_path("tests/support/cluster", path);
 	if (pipe(ends) == -1 || (pid = fork()) == -1)

@@ -141,7 +141,7 @@ START_TEST(a_step_looks_at_no_other_run)
 
 	sql(conn, "set plan_cache_mode = force_generic_plan");
 	for (size_t i = 0; i < COUNT(steps); i++) {
-		char *plan = generic_plan(conn, steps[i]);
+		char *plan = generic_plan(conn, (int)steps[i]);
 
 		ck_assert_msg(strstr(plan, "using runs_pkey") != NULL &&
 				  strstr(plan, "runs_owned") == NULL,

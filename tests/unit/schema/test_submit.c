@@ -281,6 +281,10 @@ START_TEST(what_cannot_run_is_refused_with_a_reason)
 }
 END_TEST
 
+/* '[{"a":[[…]]}]' */
+#define NESTED_99                                                              \
+	"'a', ('[{\"a\":' || repeat('[', 99) || repeat(']', 99) || '}]')::json"
+
 static const char *const edges[] = {
 	"'a', ''",
 	"'a', 'x', priority => 100",
@@ -289,8 +293,7 @@ static const char *const edges[] = {
 	"'a', 'x', metadata => '{}'",
 	"'a', 'x', metadata => null, run_at => null, key => null",
 	"'a', ('[' || repeat('{},', 511) || '{}]')::json",
-	"'a', ('[{\"a\":' || repeat('[', 99) || repeat(']', 99) || "
-	"'}]')::json",
+	NESTED_99,
 	"'a', '[{\"content\":\"\\ud83e\\udd4a\"}]'::json",
 	"'a', '[{\"type\":null,\"n\":1e300}]'::json",
 	"'a', repeat('x', 1000000)",
