@@ -54,7 +54,8 @@ build_targets() {
 	if ! NINJA_STATUS='[%f/%t] ' ninja -C "$dir" "$@" 2>&1 </dev/null |
 		build_progress "$log" "$label"; then
 		say "building $label failed; all of it: $log"
-		grep -E -m 5 '(error|Error|FAILED)' "$log" | sed 's/^/    /' >&2
+		grep -E -m 5 '^FAILED|error: |undefined reference|^CMake Error' \
+			"$log" | sed 's/^/    /' >&2
 		return 1
 	fi
 }

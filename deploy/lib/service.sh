@@ -80,11 +80,13 @@ service_sum() {
 	} | sha256sum
 }
 
-# It answers, and both of its workers are there: a run would wait for them.
+# It answers, has its database, and both of its workers are there: a run would
+# wait for them.
 service_answers() {
 	local workers
 	workers=$(timeout 5 "$root/build/reeve" workers </dev/null 2>&1) &&
-		[[ $workers == *model-1* && $workers == *tool-1* ]]
+		[[ $workers == *model-1* && $workers == *tool-1* ]] &&
+		timeout 5 "$root/build/reeve" list --limit 1 </dev/null >/dev/null 2>&1
 }
 
 # wait_until SECONDS PID-FILE COMMAND...: fails when the process is gone.
@@ -119,7 +121,7 @@ service_start() {
 		say "programs or settings changed: the service is restarted"
 		service_stop
 	elif process_alive "$state/pid/reeved" >/dev/null; then
-		service_answers && return 0
+		wait_until 10 "$state/pid/reeved" service_answers && return 0
 		say "the service does not answer: it is restarted"
 		service_stop
 	fi

@@ -255,7 +255,7 @@ tool() {
 marks_start() {
 	mkfifo -m 666 "$tools/marks"
 	# shellcheck disable=SC2016 # the inner shell's
-	start marks bash -c 'cat <>"$0"' "$tools/marks"
+	start marks bash -c 'exec cat <>"$0"' "$tools/marks"
 }
 
 marks() {
