@@ -363,7 +363,8 @@ static void
 on_unreadable(void *arg, const struct peer *peer, const struct err *err)
 {
 	struct fleet *fleet = arg;
-	const struct session *s = map_get(&fleet->by_peer, peer_slice(peer));
+	const struct session *s =
+	    peer == NULL ? NULL : map_get(&fleet->by_peer, peer_slice(peer));
 
 	log_warn_slow("message refused on the work socket",
 	    log_str("worker", s == NULL ? "unknown" : s->name), log_err(err));

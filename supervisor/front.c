@@ -192,9 +192,12 @@ on_message(void *arg, const struct peer *peer, const struct msg *msg,
 static void
 on_unreadable(void *arg, const struct peer *peer, const struct err *err)
 {
-	struct receipt to = { .peer = *peer };
+	struct receipt to = { 0 };
 
 	log_warn_slow("message refused on the front socket", log_err(err));
+	if (peer == NULL)
+		return; /* its id is too long to answer */
+	to.peer = *peer;
 	front_failed(arg, &to, err);
 }
 
