@@ -152,6 +152,27 @@ START_TEST(a_step_looks_at_no_other_run)
 }
 END_TEST
 
+/* Asked some times a second: from the inbox, and by steps from owner to owner,
+ * whatever the planner knows of the tables. */
+START_TEST(looks_for_work_do_not_read_all_live_runs)
+{
+	PGconn *conn = house_connect("reeve_service", "reeve");
+	char *adopt, *inbox;
+
+	sql(conn, "set plan_cache_mode = force_generic_plan");
+	adopt = generic_plan(conn, QUERY_adopt_pick);
+	inbox = generic_plan(conn, QUERY_inbox_mine);
+	ck_assert_msg(
+	    strstr(adopt, "Index Cond: (owner > o_1.owner)") != NULL &&
+		strstr(adopt, "(owner IS NULL)\n") == NULL,
+	    "%s", adopt);
+	ck_assert_msg(strstr(inbox, "(id = b.run)") != NULL, "%s", inbox);
+	mem_free(adopt);
+	mem_free(inbox);
+	PQfinish(conn);
+}
+END_TEST
+
 START_TEST(every_file_of_queries_has_a_row)
 {
 	char path[HOUSE_PATH];
@@ -195,6 +216,7 @@ main(void)
 	    c, parameters_and_columns_are_of_kinds_that_db_values_speaks);
 	tcase_add_test(c, the_service_may_run_every_statement);
 	tcase_add_test(c, a_step_looks_at_no_other_run);
+	tcase_add_test(c, looks_for_work_do_not_read_all_live_runs);
 	tcase_add_test(c, every_file_of_queries_has_a_row);
 	tcase_add_test(c, a_statement_is_known_by_its_file);
 	suite_add_tcase(suite, c);
