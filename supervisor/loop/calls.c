@@ -26,24 +26,30 @@ calls_is_current(struct run *run, const struct input *input)
 
 /* ---- judging ---- */
 
+enum run_event
+calls_over(const struct run *run, size_t more)
+{
+	if (run->item_bytes + more > LIMIT_HISTORY)
+		return RUN_ON_too_long;
+	return run->turn >= run->agent->max_turns ? RUN_ON_turns_over
+						  : RUN_ON_outputs;
+}
+
 static enum run_event
-over(const struct run *run)
+after_one(const struct run *run, size_t more)
 {
 	size_t open = 0;
 
 	for (size_t i = 0; i < run->call_count; i++)
 		open += run->calls[i].state != CALL_DONE;
-	if (open > 1)
-		return RUN_ON_output;
-	return run->turn >= run->agent->max_turns ? RUN_ON_turns_over
-						  : RUN_ON_outputs;
+	return open > 1 ? RUN_ON_output : calls_over(run, more);
 }
 
 struct finding
 calls_judge(struct run *run, const struct input *input)
 {
 	struct run_call *call = run_find_call(run, input->call);
-	struct finding found = { .event = over(run) };
+	struct finding found = { .event = after_one(run, input->body.len) };
 
 	if (input->kind == INPUT_TOOL_REFUSED) {
 		found.event = RUN_ON_call_again;
@@ -283,21 +289,20 @@ bind(struct run *run, struct run_call *call, const struct input *input,
 	buf_release(&text);
 }
 
-void
-calls_bind(struct run *run, const struct input *input, struct effects *fx)
+/* The calls of the response just stored, in its order, queued. */
+static void
+find_calls(struct run *run)
 {
-	uint32_t first = 0, count = 0;
+	size_t first = run->item_count;
+	uint32_t count = 0;
 	struct run_call *calls;
 
-	for (size_t i = run->item_count; i > 0; i--, first++) {
-		const struct run_item *item = &run->items[i - 1];
-
-		if (i - 1 < run->history || item->turn != run->turn ||
-		    item->category != ITEM_RESPONSE)
-			break;
-	}
-	calls = run_make_calls(run, LIMIT_TURN_CALLS);
-	for (size_t i = run->item_count - first; i < run->item_count; i++) {
+	while (first > run->history &&
+	       run->items[first - 1].turn == run->turn &&
+	       run->items[first - 1].category == ITEM_RESPONSE)
+		first--;
+	calls = run_make_calls(run, run->item_count - first);
+	for (size_t i = first; i < run->item_count; i++) {
 		struct json item;
 
 		if (json_parse(slice_of(run->items[i].text, run->items[i].len),
@@ -311,6 +316,35 @@ calls_bind(struct run *run, const struct input *input, struct effects *fx)
 	run->call_count = count;
 	for (uint32_t i = 0; i < count; i++)
 		run_fill_call(run, &calls[i]);
-	for (uint32_t i = 0; i < count; i++)
-		bind(run, &calls[i], input, fx);
+}
+
+void
+calls_bind(struct run *run, const struct input *input, struct effects *fx)
+{
+	find_calls(run);
+	for (size_t i = 0; i < run->call_count; i++)
+		bind(run, &run->calls[i], input, fx);
+}
+
+/* Without outputs the next run of the session could not be asked. */
+void
+calls_leave(struct run *run, struct effects *fx)
+{
+	find_calls(run);
+	for (size_t i = 0; i < run->call_count; i++) {
+		struct run_call *call = &run->calls[i];
+		struct call_row *row = step_add_call(fx->step);
+
+		call->state = CALL_DONE;
+		*row = (struct call_row){ .kind = CALL_ROW_NEW,
+			.turn = run->turn,
+			.call = call->call,
+			.state = "done",
+			.item_idx = call->item_idx,
+			.call_id = call->call_id,
+			.name = call->name,
+			.outcome = SLICE("cancelled") };
+		row->output = store_output(run, fx, call, ITEM_FUNCTION_OUTPUT,
+		    SLICE("Nothing was run: the response was cut short."));
+	}
 }

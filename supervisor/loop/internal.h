@@ -50,6 +50,8 @@ struct finding response_judge(
 /* Binds the calls of the response just stored; answers those that cannot be
  * dispatched; places the rest. */
 void calls_bind(struct run *run, const struct input *input, struct effects *fx);
+/* Answers the calls of a response that was cut short, and runs none. */
+void calls_leave(struct run *run, struct effects *fx);
 void calls_place(
     struct run *run, const struct input *input, struct effects *fx);
 /* What a tool's result or loss means. */
@@ -62,6 +64,9 @@ void calls_answer(struct run *run, struct run_call *call, struct effects *fx,
 void calls_close(
     struct run *run, struct effects *fx, const char *outcome, const char *text);
 bool calls_open(const struct run *run);
+/* The event when no call is open: another turn, or why there is none. more:
+ * bytes of the output that is about to be stored. */
+enum run_event calls_over(const struct run *run, size_t more);
 
 /* ---- run.c ---- */
 

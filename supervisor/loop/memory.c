@@ -168,6 +168,10 @@ run_set_input(
 		if (input_item(run, &fx, idx++, item, err) == -1)
 			return -1;
 	}
+	if (run->item_bytes > LIMIT_ITEM)
+		return err_set(err, ERR_LIMIT,
+		    "the input has %zu bytes; at most %u are allowed",
+		    run->item_bytes, LIMIT_ITEM);
 	return 0;
 }
 

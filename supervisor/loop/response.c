@@ -34,13 +34,13 @@ response_class(struct json item)
 }
 
 static struct finding
-invalid(
-    struct step *step, const char *reason, const char *fmt, struct slice detail)
+invalid(struct step *step, const char *reason, const char *what,
+    struct slice detail)
 {
 	struct buf text = BUF_INIT(LIMIT_TEXT);
 	struct finding found = { .event = RUN_ON_invalid, .reason = reason };
 
-	buf_puts(&text, fmt);
+	buf_puts(&text, what);
 	buf_put_slice(&text, detail);
 	found.error = arena_copy(&step->arena, buf_slice(&text));
 	buf_release(&text);
@@ -87,6 +87,7 @@ struct sorted {
 	size_t items, calls;
 	struct json last_message;
 	struct finding fault; /* event RUN_ON_nothing when there is none */
+	bool unfit;           /* not even a response cut short may be kept so */
 };
 
 static void
@@ -94,21 +95,24 @@ sort_call(const struct run *run, struct json item, struct step *step,
     struct sorted *sorted)
 {
 	struct json call_id = json_get(item, "call_id");
+	bool usable = call_id.type == JSON_STRING && call_id.raw.len > 2 &&
+		      call_id.raw.len <= LIMIT_CALL_ID;
 	struct slice name = { 0 };
 
 	sorted->calls++;
+	sorted->unfit |= !usable;
 	if (sorted->fault.event != RUN_ON_nothing)
 		return;
-	if (call_id.type != JSON_STRING || call_id.raw.len <= 2 ||
-	    call_id.raw.len > LIMIT_CALL_ID)
+	if (!usable) {
 		sorted->fault = invalid(step, "invalid_response",
 		    "the model called a tool without a usable call_id", name);
-	else if (run->agent->unknown_tool == AGENT_UNKNOWN_TOOL_FAIL &&
-		 find_unknown_tool(run, item, step, &name))
+	} else if (run->agent->unknown_tool == AGENT_UNKNOWN_TOOL_FAIL &&
+		   find_unknown_tool(run, item, step, &name)) {
 		sorted->fault = invalid(step, "unknown_tool",
 		    "the model called a tool that the agent does not have "
 		    "(unknown_tool: tell lets it go on): ",
 		    name);
+	}
 }
 
 static struct sorted
@@ -120,20 +124,23 @@ sort(const struct run *run, struct json body, struct step *step)
 
 	while (json_next(&it, NULL, &item)) {
 		sorted.items++;
-		if (item.type != JSON_OBJECT || item.raw.len > LIMIT_ITEM)
+		if (item.type != JSON_OBJECT || item.raw.len > LIMIT_ITEM) {
 			sorted.fault = invalid(step, "invalid_response",
 			    "an item of the response is no object, or too long",
 			    (struct slice){ 0 });
-		else if (response_class(item) == CLASS_CALL)
+			sorted.unfit = true;
+		} else if (response_class(item) == CLASS_CALL)
 			sort_call(run, item, step, &sorted);
 		else if (response_class(item) == CLASS_MESSAGE)
 			sorted.last_message = item;
 	}
 	if (sorted.items > RUN_RESPONSE_ITEMS ||
-	    sorted.calls > LIMIT_TURN_CALLS)
+	    sorted.calls > LIMIT_TURN_CALLS) {
 		sorted.fault = invalid(step, "invalid_response",
 		    "the response has more items or calls than are allowed",
 		    (struct slice){ 0 });
+		sorted.unfit = true;
+	}
 	return sorted;
 }
 
@@ -161,9 +168,7 @@ response_judge(
 		found.reason = slice_is(done->finish, "content_filter")
 				   ? "content_filter"
 				   : "max_output_tokens";
-		if (sorted.items > RUN_RESPONSE_ITEMS)
-			return sorted.fault;
-		return found;
+		return sorted.unfit ? sorted.fault : found;
 	}
 	if (sorted.fault.event != RUN_ON_nothing)
 		return sorted.fault;

@@ -21,7 +21,7 @@ typedef enum run_event action(struct context *c);
 static action act_begin, act_resume, act_finish, act_refuse, act_bind_calls,
     act_cut_short, act_fail_response, act_retry, act_fail_turn, act_again,
     act_take_output, act_next_turn, act_out_of_turns, act_call_again,
-    act_fail_unknown, act_cancel, act_expire, act_hand_back;
+    act_fail_unknown, act_cancel, act_expire, act_hand_back, act_too_long;
 
 static const struct {
 	const char *name;
@@ -74,15 +74,10 @@ end_with(struct context *c, const char *reason, struct slice error)
 	c->fx->step->run.error = error;
 }
 
-/* Calls over: another turn, or none is left? */
 static enum run_event
 after_calls(const struct run *run)
 {
-	if (calls_open(run))
-		return RUN_ON_nothing;
-	if (run->turn >= run->agent->max_turns)
-		return RUN_ON_turns_over;
-	return RUN_ON_outputs;
+	return calls_open(run) ? RUN_ON_nothing : calls_over(run, 0);
 }
 
 static enum run_event
@@ -132,7 +127,9 @@ static enum run_event
 act_cut_short(struct context *c)
 {
 	end_with(c, c->finding.reason, (struct slice){ 0 });
-	return act_finish(c);
+	act_finish(c);
+	calls_leave(c->run, c->fx);
+	return RUN_ON_nothing;
 }
 
 /* The response is kept as a turn row; its items are not history. */
@@ -221,6 +218,17 @@ act_out_of_turns(struct context *c)
 	end_with(
 	    c, "max_turns", arena_copy(&c->fx->step->arena, buf_slice(&text)));
 	buf_release(&text);
+	c->fx->changed = true;
+	return RUN_ON_nothing;
+}
+
+static enum run_event
+act_too_long(struct context *c)
+{
+	if (calls_open(c->run))
+		take_result(c);
+	end_with(c, "history_limit",
+	    SLICE("the run's items are larger than a request may be"));
 	c->fx->changed = true;
 	return RUN_ON_nothing;
 }
@@ -331,6 +339,9 @@ judge(struct run *run, const struct input *input, struct step *step)
 		return turn_judge(run, input, step);
 	if (is_call_input(input->kind))
 		return calls_judge(run, input);
+	if (run->state == RUN_queued && input->kind == INPUT_START &&
+	    run->item_bytes > LIMIT_HISTORY)
+		return (struct finding){ .event = RUN_ON_too_long };
 	return (struct finding){ .event = plain[input->kind] };
 }
 

@@ -149,26 +149,104 @@ START_TEST(a_refusal_fails_the_run_with_its_text)
 END_TEST
 
 static const struct {
-	const char *status, *items, *reason;
+	const char *items;
+	size_t calls;
 } cut_rows[] = {
-	{ "incomplete", "[" MESSAGE("half") "]", "max_output_tokens" },
-	{ "incomplete", "[" CALL("c1", "t", "{}") "]", "max_output_tokens" },
-	{ "incomplete", "[" CALL("c1", "unheard", "{\\\"a\\\":") "]",
-	    "max_output_tokens" },
+	{ "[" MESSAGE("half") "]", 0 },
+	{ "[" CALL("c1", "t", "{}") "]", 1 },
+	{ "[" CALL("c1", "t", "{}") "," CALL(
+	      "c2", "unheard", "{\\\"a\\\":") "]",
+	    2 },
 };
 
-START_TEST(a_call_of_an_incomplete_response_is_never_executed)
+START_TEST(a_call_of_an_incomplete_response_is_answered_and_never_executed)
+{
+	struct loop_case c;
+	size_t items;
+
+	case_begin(&c, CASE_AGENT(""));
+	case_start(&c);
+	case_response(&c, "incomplete", cut_rows[_i].items);
+	ck_assert_int_eq(c.run->state, RUN_incomplete);
+	ck_assert(slice_is(c.step.run.reason, "max_output_tokens"));
+	ck_assert_uint_eq(c.fx.start_count, 0);
+	ck_assert_uint_eq(c.step.call_count, cut_rows[_i].calls);
+	items = cut_rows[_i].calls == 0 ? 1 : 2 * cut_rows[_i].calls;
+	ck_assert_uint_eq(c.step.item_count, items);
+	for (size_t i = 0; i < c.step.call_count; i++) {
+		const struct item_row *item =
+		    &c.step.items[c.step.call_count + i];
+
+		ck_assert_str_eq(c.step.calls[i].state, "done");
+		ck_assert(slice_is(c.step.calls[i].outcome, "cancelled"));
+		ck_assert_int_eq(item->category, ITEM_FUNCTION_OUTPUT);
+		ck_assert_uint_eq(item->idx, i + 1);
+	}
+	case_end(&c);
+}
+END_TEST
+
+static const char *const unfit_rows[] = {
+	"[1]",
+	"[" CALL("", "t", "{}") "]",
+	"[" MESSAGE("hi") ",{\"type\":\"function_call\",\"name\":\"t\"}]",
+	"[" CALL("c1", "zzz", "{}") "," CALL("", "t", "{}") "]",
+};
+
+START_TEST(what_no_model_could_be_told_again_is_not_kept_of_a_cut_response)
 {
 	struct loop_case c;
 
 	case_begin(&c, CASE_AGENT(""));
 	case_start(&c);
-	case_response(&c, cut_rows[_i].status, cut_rows[_i].items);
-	ck_assert_int_eq(c.run->state, RUN_incomplete);
-	ck_assert(slice_is(c.step.run.reason, cut_rows[_i].reason));
-	ck_assert_uint_eq(c.fx.start_count, 0);
-	ck_assert_uint_eq(c.step.call_count, 0);
+	case_response(&c, "incomplete", unfit_rows[_i]);
+	ck_assert_int_eq(c.run->state, RUN_failed);
+	ck_assert_uint_eq(c.step.item_count, 0);
+	case_end(&c);
+}
+END_TEST
+
+/* Bytes that the run has; the last output brings 2 more. */
+static const struct {
+	size_t bytes;
+	enum run_state state;
+} long_rows[] = {
+	{ LIMIT_HISTORY - 2, RUN_model },
+	{ LIMIT_HISTORY - 1, RUN_failed },
+};
+
+START_TEST(a_run_too_long_for_a_request_fails_with_its_last_output)
+{
+	struct loop_case c;
+
+	case_begin(&c, CASE_AGENT(""));
+	case_start(&c);
+	case_response(&c, "completed",
+	    "[" CALL("c1", "t", "{}") "," CALL("c2", "t", "{}") "]");
+	c.run->item_bytes = 2 * LIMIT_HISTORY;
+	case_output(&c, 2, "ok");
+	ck_assert_int_eq(c.run->state, RUN_tools);
+	c.run->item_bytes = long_rows[_i].bytes;
+	case_output(&c, 1, "ok");
+	ck_assert_int_eq(c.run->state, long_rows[_i].state);
 	ck_assert_uint_eq(c.step.item_count, 1);
+	ck_assert_uint_eq(c.fx.start_count, long_rows[_i].state == RUN_model);
+	if (long_rows[_i].state == RUN_failed)
+		ck_assert(slice_is(c.step.run.reason, "history_limit"));
+	case_end(&c);
+}
+END_TEST
+
+START_TEST(a_session_too_long_for_a_request_fails_its_next_run)
+{
+	struct loop_case c;
+
+	case_begin(&c, CASE_AGENT(""));
+	c.run->item_bytes = LIMIT_HISTORY + 1;
+	case_start(&c);
+	ck_assert_int_eq(c.run->state, RUN_failed);
+	ck_assert(slice_is(c.step.run.reason, "history_limit"));
+	ck_assert_uint_eq(c.fx.start_count, 0);
 	case_end(&c);
 }
 END_TEST
@@ -459,8 +537,16 @@ add_answers(Suite *suite)
 	tcase_add_test(answers, text_beside_a_call_is_never_final);
 	tcase_add_test(answers, a_refusal_fails_the_run_with_its_text);
 	tcase_add_loop_test(answers,
-	    a_call_of_an_incomplete_response_is_never_executed, 0,
+	    a_call_of_an_incomplete_response_is_answered_and_never_executed, 0,
 	    COUNT(cut_rows));
+	tcase_add_loop_test(answers,
+	    what_no_model_could_be_told_again_is_not_kept_of_a_cut_response, 0,
+	    COUNT(unfit_rows));
+	tcase_add_loop_test(answers,
+	    a_run_too_long_for_a_request_fails_with_its_last_output, 0,
+	    COUNT(long_rows));
+	tcase_add_test(
+	    answers, a_session_too_long_for_a_request_fails_its_next_run);
 	tcase_add_loop_test(answers,
 	    a_response_that_cannot_be_followed_fails_and_executes_nothing, 0,
 	    COUNT(invalid_rows));
