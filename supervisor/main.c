@@ -138,8 +138,10 @@ start(const char *path, bool *ret_start_anew, struct err *err)
 	    become_user(&config, err) == -1 ||
 	    check_run_dir(&config, err) == -1 ||
 	    take_lock(&config, &after_crash, err) == -1 ||
-	    migrate_run(config.database, true, NULL, NULL, err) == -1)
+	    migrate_run(config.database, true, NULL, NULL, err) == -1) {
+		children_free(children);
 		return -1;
+	}
 	return serve(&config, children, after_crash, ret_start_anew, err);
 }
 
