@@ -137,9 +137,7 @@ case_init(struct store_case *c)
 	memset(c, 0, sizeof(*c));
 	c->owner = house_connect("reeve_owner", "reeve");
 	c->super = house_connect("postgres", "reeve");
-	sql(c->owner, "truncate reeve_store.runs, reeve_store.turns, "
-		      "reeve_store.items, reeve_store.tool_calls, "
-		      "reeve_store.inbox, reeve_store.supervisors");
+	house_empty(c->owner);
 	c->me = uuid_v4();
 	uuid_text(&c->me, c->me_text);
 	house_conninfo("reeve_service", "reeve", c->conninfo);

@@ -27,8 +27,7 @@ static void
 open_conn(void)
 {
 	conn = house_connect("reeve_owner", "reeve");
-	sql(conn, "truncate reeve_store.runs, reeve_store.items, "
-		  "reeve_store.inbox, reeve_store.supervisors");
+	house_empty(conn);
 	sql(conn, "insert into reeve_store.supervisors (id, name, version, "
 		  "host, pid) values ('" ME "', 'me', '1', 'h', 1), ('" OTHER
 		  "', 'other', '1', 'h', 2)");

@@ -88,7 +88,7 @@ open_loop(void)
 	struct err err = { 0 };
 
 	super = house_connect("postgres", "reeve");
-	sql(super, "truncate reeve_store.agents, reeve_store.supervisors");
+	house_empty(super);
 	house_conninfo("reeve_service", "reeve", conninfo);
 	ck_assert_int_eq(loop_init(&loop, &err), 0);
 	uv_timer_init(&loop.uv, &ticker);
@@ -290,7 +290,7 @@ START_TEST(everything_that_waits_is_told_of_a_loss_once)
 	unsigned n = 40;
 
 	for (unsigned i = 0; i < n; i++) {
-		if (i == (unsigned)_i * 2)
+		if (i == (unsigned)_i * 4)
 			terminate();
 		put_good(&answers[i], i);
 		if (i % 8 == 7)
@@ -298,7 +298,7 @@ START_TEST(everything_that_waits_is_told_of_a_loss_once)
 		if (i % 16 == 15)
 			uv_run(&loop.uv, UV_RUN_NOWAIT);
 	}
-	if (_i * 2 >= 40)
+	if (_i * 4 >= 40)
 		terminate();
 	UNTIL(downs == 1);
 	UNTIL(db_is_up(db));
@@ -407,7 +407,7 @@ main(void)
 	tcase_add_checked_fixture(c, open_db, close_db);
 	tcase_add_test(c, what_is_sent_while_down_fails_at_once);
 	tcase_add_loop_test(
-	    c, everything_that_waits_is_told_of_a_loss_once, 0, 21);
+	    c, everything_that_waits_is_told_of_a_loss_once, 0, 11);
 	tcase_add_test(c, a_reset_tells_everybody_and_opens_a_new_session);
 	tcase_add_test(c, nobody_is_told_of_the_end);
 	tcase_add_test(c, a_server_that_comes_back_is_found);

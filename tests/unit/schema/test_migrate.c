@@ -25,7 +25,6 @@ open_db(void)
 static void
 close_db(void)
 {
-	sql(super, "drop database %s with (force)", dbname);
 	PQfinish(super);
 }
 

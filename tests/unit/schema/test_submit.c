@@ -13,9 +13,7 @@ open_conns(void)
 {
 	owner = house_connect("reeve_owner", "reeve");
 	app = house_connect("shop", "reeve");
-	sql(owner, "truncate reeve_store.runs, reeve_store.items, "
-		   "reeve_store.inbox, reeve_store.submit_keys, "
-		   "reeve_store.agents");
+	house_empty(owner);
 	sql(owner, "insert into reeve_store.agents (name, version, definition)"
 		   " values ('a', 1, '{}'), ('a', 2, '{}'), ('b', 1, '{}')");
 }

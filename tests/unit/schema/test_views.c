@@ -12,8 +12,7 @@ static void
 open_owner(void)
 {
 	owner = house_connect("reeve_owner", "reeve");
-	sql(owner, "truncate reeve_store.runs, reeve_store.items, "
-		   "reeve_store.turns, reeve_store.tool_calls");
+	house_empty(owner);
 }
 
 static void
