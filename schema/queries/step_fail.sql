@@ -1,5 +1,6 @@
 -- Ends a run whose own rows the database refuses: none of its data, the same
--- guard. Open attempts are closed, inbox rows go.
+-- guard. Open attempts are closed, inbox rows go. Open calls get an output:
+-- without one the next run of the session could not be asked.
 with u as (
     update reeve_store.runs set step = step + 1, state = 'failed',
         reason = 'data_error', error = $5::text, waits_for = null,
@@ -16,6 +17,13 @@ with u as (
     update reeve_store.tool_calls c set state = 'cancelled', end_step = u.step,
         ended_at = now(), outcome = 'cancelled'
     from u where c.run = u.id and c.state in ('queued', 'dispatched')
+), o as (
+    insert into reeve_store.items (run, turn, category, idx, step, type, item)
+    select c.run, c.turn, 2, c.call, u.step, 'function_call_output',
+        json_build_object('type', 'function_call_output', 'call_id', c.call_id,
+            'output', 'Cancelled: the run failed.')
+    from u join reeve_store.tool_calls c on c.run = u.id
+    where c.state in ('queued', 'dispatched')
 ), b as (
     delete from reeve_store.inbox b using u where b.run = u.id
 )

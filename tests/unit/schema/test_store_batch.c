@@ -253,14 +253,14 @@ static const struct {
 	"r.id where r.id::text like '%%%04zx'"
 
 static void
-was_failed(size_t n, const char *sqlstate)
+was_failed(size_t n, const char *sqlstate, int items)
 {
 	char want[200];
 
 	snprintf(want, sizeof(want),
 	    "8|failed|data_error|the database refused the data of this step "
-	    "(SQLSTATE %s)|f|f|t|||cancelled|8|0",
-	    sqlstate);
+	    "(SQLSTATE %s)|f|f|t|||cancelled|8|%d",
+	    sqlstate, items);
 	sql_gives(c.owner, want, FAILED, n);
 }
 
@@ -278,7 +278,7 @@ START_TEST(one_bad_run_among_many_fails_alone)
 		job_is(&c.jobs[n], n == bad ? STORE_BAD : STORE_COMMITTED);
 	ck_assert_str_eq(c.jobs[bad].err.sqlstate, sqlstate);
 	ck_assert_int_eq(c.jobs[bad].err.kind, ERR_DB_DATA);
-	was_failed(bad, sqlstate);
+	was_failed(bad, sqlstate, 0);
 	was_done(0);
 	sql_gives(c.owner, "t",
 	    "select count(*) = %zu from reeve_store.runs where step = 8 and "
@@ -322,12 +322,15 @@ START_TEST(a_failed_run_leaves_nothing_open)
 	case_add(&c, &c.jobs[0]);
 	case_flush(&c, 1);
 	job_is(&c.jobs[0], STORE_BAD);
-	was_failed(0, "22P02");
+	was_failed(0, "22P02", 2);
 	sql_gives(c.owner,
 	    "cancelled|8|cancelled|t\ncancelled|8|cancelled|t\n"
 	    "done|||f",
 	    "select state, end_step, outcome, ended_at is not null from "
 	    "reeve_store.tool_calls order by call");
+	sql_gives(c.owner, "1|2|8|c\n2|2|8|c",
+	    "select idx, category, step, item ->> 'call_id' from "
+	    "reeve_store.items order by idx");
 	sql_gives(c.owner, "0", "select count(*) from reeve_store.inbox");
 	sql_gives(c.owner, "t|t",
 	    "select wake_at is null, needs is null from reeve_store.runs");
@@ -357,7 +360,7 @@ START_TEST(a_step_larger_than_any_buffer_fails_its_run)
 	job_is(&c.jobs[0], STORE_COMMITTED);
 	job_is(&c.jobs[1], STORE_BAD);
 	was_done(0);
-	was_failed(1, "54000");
+	was_failed(1, "54000", 0);
 }
 END_TEST
 
@@ -545,7 +548,7 @@ START_TEST(a_run_that_spoils_the_commit_is_found_by_halving)
 	for (size_t n = 0; n < 24; n++)
 		job_is(&c.jobs[n],
 		    n == (_i == 0 ? 0 : 17) ? STORE_BAD : STORE_COMMITTED);
-	was_failed(_i == 0 ? 0 : 17, "23514");
+	was_failed(_i == 0 ? 0 : 17, "23514", 0);
 }
 END_TEST
 
