@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <grp.h>
+#include <limits.h>
 #include <poll.h>
 #include <pwd.h>
 #include <signal.h>
@@ -22,7 +23,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 
-/* Both ways over the socketpair. */
+/* Both ways over the socketpair. A worker is given by its index. */
 struct order {
 	uint32_t worker; /* index in the configuration */
 	int32_t pid;     /* answer: started (> 0), or could not be */
@@ -165,6 +166,39 @@ reap(int fd)
 	}
 }
 
+/* The pid of a worker that was taken over is what somebody on the work socket
+ * said, and this process may have the rights to signal any other. */
+static bool
+runs_program(int32_t pid, const char *program)
+{
+	char path[64], line[PATH_MAX];
+	ssize_t len;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd == -1)
+		return false;
+	len = read(fd, line, sizeof(line) - 1);
+	close(fd);
+	if (len <= 0)
+		return false;
+	line[len] = '\0';
+	return strcmp(line, program) == 0;
+}
+
+static void
+carry_out(const struct config *config, int fd, const struct order *order)
+{
+	if (order->worker >= config->worker_count)
+		return;
+	if (order->signal == 0)
+		start_one(config, fd, order->worker);
+	else if (runs_program(
+		     order->pid, config->workers[order->worker].program))
+		kill(order->pid, order->signal);
+}
+
 NORETURN static void
 serve(const struct config *config, int fd)
 {
@@ -193,10 +227,7 @@ serve(const struct config *config, int fd)
 		/* End of file: the supervisor is gone; workers live on. */
 		if (read(fd, &order, sizeof(order)) != sizeof(order))
 			_exit(0);
-		if (order.signal != 0)
-			kill(order.pid, order.signal);
-		else if (order.worker < config->worker_count)
-			start_one(config, fd, order.worker);
+		carry_out(config, fd, &order);
 	}
 }
 
@@ -330,12 +361,18 @@ on_answer(uv_poll_t *poll, int status, int events)
 {
 	struct children *c = poll->data;
 	struct order answer;
+	ssize_t len = recv(c->fd, &answer, sizeof(answer), MSG_DONTWAIT);
 
 	(void)status;
 	(void)events;
-	if (recv(c->fd, &answer, sizeof(answer), MSG_DONTWAIT) !=
-	    sizeof(answer))
+	if (len == -1 && (errno == EAGAIN || errno == EINTR))
 		return;
+	if (len != sizeof(answer)) {
+		uv_poll_stop(poll); /* its end would be told for ever */
+		if (!c->stopping && c->config->worker_count > 0)
+			c->hooks.lost(c->hooks.arg);
+		return;
+	}
 	if (answer.status == -1)
 		on_started(c, &answer);
 	else
@@ -425,7 +462,8 @@ static void
 signal_all(struct children *c, int signal)
 {
 	for (size_t i = 0; i < c->config->worker_count; i++) {
-		struct order order = { .pid = c->child[i].pid,
+		struct order order = { .worker = (uint32_t)i,
+			.pid = c->child[i].pid,
 			.signal = signal };
 
 		if (order.pid != 0)

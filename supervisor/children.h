@@ -27,6 +27,8 @@ struct children_hooks {
 	uint64_t (*connected)(void *arg, const char *name);
 	/* A process that was started here, or taken over, has ended. */
 	void (*ended)(void *arg, uint64_t pid);
+	/* The small process is gone: nothing can be started any more. */
+	void (*lost)(void *arg);
 	void *arg;
 };
 /* Begins to start workers. after_crash: those of a predecessor may be about to
@@ -34,11 +36,12 @@ struct children_hooks {
 int children_begin(struct children *children, struct loop *loop,
     bool after_crash, const struct children_hooks *hooks,
     struct err *err) CHECKED;
-/* Every half second. */
+/* Call a few times a second. */
 void children_tick(struct children *children);
 /* No restarts from now on; SIGTERM to each. */
 void children_stop(struct children *children);
-/* SIGKILL to those that are still there. */
+/* SIGKILL to those that are still there. Neither signals a process that runs
+ * another program than the configuration names. */
 void children_kill(struct children *children);
 /* How many are known to run. */
 size_t children_running(const struct children *children);

@@ -86,7 +86,7 @@ bool fleet_has_pid(const struct fleet *fleet, uint64_t pid);
 uint64_t fleet_pid_of(const struct fleet *fleet, const char *name);
 /* This process stood still: silence since then says nothing about workers. */
 void fleet_pardon(struct fleet *fleet);
-/* Lapsed sessions end. Call every half second. */
+/* Lapsed sessions end. Call a few times a second. */
 void fleet_tick(struct fleet *fleet);
 
 /* The tools of an agent as the JSON array of a request, made anew when the

@@ -130,6 +130,17 @@ on_worker_ended(void *arg, uint64_t pid)
 	fleet_pid_ended(sup->fleet, pid);
 }
 
+/* Only who starts reeved can make that process anew, with its rights. */
+static void
+on_children_lost(void *arg)
+{
+	struct err err = { 0 };
+
+	err_set(&err, ERR_SYSTEM,
+	    "the process that starts workers is gone; start reeved again");
+	on_fatal(arg, &err);
+}
+
 static void
 on_pass(void *arg)
 {
@@ -273,7 +284,8 @@ int
 supervisor_init(struct supervisor *sup, const struct config *config,
     struct children *children, bool after_crash, struct err *err)
 {
-	struct children_hooks hooks = { on_connected, on_worker_ended, sup };
+	struct children_hooks hooks = { on_connected, on_worker_ended,
+		on_children_lost, sup };
 
 	*sup = (struct supervisor){ .config = config, .children = children };
 	sup->id = uuid_v4();
