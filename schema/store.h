@@ -88,10 +88,11 @@ const struct store_stats *store_stats(const struct store *store);
 void store_bye(struct store *store, db_synced *done, void *arg);
 
 /* ---- store_step.c: rows as parameters ---- */
-/* Returns the statement that takes them: the cheapest that has every part. */
+/* Both return the statement that takes them: the cheapest that has every part.
+ */
 enum db_query store_step_params(
     const struct step *step, const struct uuid *me, struct db_params *p);
-void store_accept_params(
+enum db_query store_accept_params(
     const struct step *step, const struct uuid *me, struct db_params *p);
 void store_fail_params(const struct step *step, const struct uuid *me,
     const struct err *why, struct db_params *p);

@@ -228,8 +228,7 @@ send_entry(struct store *store, struct store_entry *e)
 		query = QUERY_step_fail;
 		store_fail_params(e->step, me, &e->err, p);
 	} else if (e->step->accept) {
-		query = QUERY_accept;
-		store_accept_params(e->step, me, p);
+		query = store_accept_params(e->step, me, p);
 	} else {
 		query = store_step_params(e->step, me, p);
 	}

@@ -4,20 +4,40 @@
  */
 #include "schema/store.h"
 
-#define COLUMN(p, oid, rows, n, call)                                          \
+/* One column of rows: an array, or with slots that many single parameters, of
+ * which the last may be null. */
+#define COLUMN(p, slots, oid, rows, n, call)                                   \
 	do {                                                                   \
-		db_array(p, oid);                                              \
+		int first_ = column_begin(p, slots, oid);                      \
 		for (size_t i_ = 0; i_ < (n); i_++) {                          \
 			const __typeof__(*(rows)) *row = &(rows)[i_];          \
 			call;                                                  \
 		}                                                              \
-		db_array_end(p);                                               \
+		column_end(p, slots, first_);                                  \
 	} while (0)
 
 /* The same, for rows that the condition picks. */
-#define COLUMN_IF(p, oid, rows, n, condition, call)                            \
+#define COLUMN_IF(p, slots, oid, rows, n, condition, call)                     \
 	COLUMN(                                                                \
-	    p, oid, rows, n, if (condition) { call; })
+	    p, slots, oid, rows, n, if (condition) { call; })
+
+static int
+column_begin(struct db_params *p, unsigned slots, enum db_oid oid)
+{
+	if (slots == 0)
+		db_array(p, oid);
+	return p->count;
+}
+
+static void
+column_end(struct db_params *p, unsigned slots, int first)
+{
+	if (slots == 0)
+		db_array_end(p);
+	else
+		while (p->count < first + (int)slots)
+			db_null(p);
+}
 
 static void
 guard(struct db_params *p, const struct step *step, const struct uuid *me)
@@ -128,15 +148,18 @@ turn_start_params(struct db_params *p, const struct turn_start_row *start)
 	db_int8(p, (int64_t)start->queued_ms);
 }
 
+#define ITEM(oid, call) COLUMN(p, slots, oid, items, n, call)
+
 static void
-item_params(struct db_params *p, const struct item_row *items, size_t n)
+item_params(
+    struct db_params *p, unsigned slots, const struct item_row *items, size_t n)
 {
-	COLUMN(p, DB_INT4, items, n, db_int4(p, row->turn));
-	COLUMN(p, DB_INT2, items, n, db_int2(p, row->category));
-	COLUMN(p, DB_INT4, items, n, db_int4(p, row->idx));
-	COLUMN(p, DB_TEXT, items, n, db_bytes(p, row->type));
-	COLUMN(p, DB_INT2, items, n, db_int2(p, row->marks));
-	COLUMN(p, DB_JSON, items, n, db_bytes(p, row->item));
+	ITEM(DB_INT4, db_int4(p, row->turn));
+	ITEM(DB_INT2, db_int2(p, row->category));
+	ITEM(DB_INT4, db_int4(p, row->idx));
+	ITEM(DB_TEXT, db_bytes(p, row->type));
+	ITEM(DB_INT2, db_int2(p, row->marks));
+	ITEM(DB_JSON, db_bytes(p, row->item));
 }
 
 static void
@@ -155,10 +178,11 @@ session_or_null(struct db_params *p, const struct placement *at)
 }
 
 #define NEW(oid, call)                                                         \
-	COLUMN_IF(p, oid, calls, n, row->kind == CALL_ROW_NEW, call)
+	COLUMN_IF(p, slots, oid, calls, n, row->kind == CALL_ROW_NEW, call)
 
 static void
-new_call_params(struct db_params *p, const struct call_row *calls, size_t n)
+new_call_params(
+    struct db_params *p, unsigned slots, const struct call_row *calls, size_t n)
 {
 	NEW(DB_INT4, db_int4(p, row->turn));
 	NEW(DB_INT4, db_int4(p, row->call));
@@ -186,12 +210,13 @@ was_measured(const struct call_row *row)
 }
 
 #define MOVED(oid, call)                                                       \
-	COLUMN_IF(p, oid, calls, n, row->kind != CALL_ROW_NEW, call)
+	COLUMN_IF(p, slots, oid, calls, n, row->kind != CALL_ROW_NEW, call)
 #define MEASURED(value)                                                        \
 	MOVED(DB_INT8, int8_or_null(p, was_measured(row), (int64_t)(value)))
 
 static void
-moved_call_params(struct db_params *p, const struct call_row *calls, size_t n)
+moved_call_params(
+    struct db_params *p, unsigned slots, const struct call_row *calls, size_t n)
 {
 	MOVED(DB_INT4, db_int4(p, row->turn));
 	MOVED(DB_INT4, db_int4(p, row->call));
@@ -204,7 +229,8 @@ moved_call_params(struct db_params *p, const struct call_row *calls, size_t n)
 }
 
 static void
-outcome_params(struct db_params *p, const struct call_row *calls, size_t n)
+outcome_params(
+    struct db_params *p, unsigned slots, const struct call_row *calls, size_t n)
 {
 	MOVED(DB_TEXT, db_text(p, row->outcome));
 	MOVED(DB_TEXT, db_text(p, row->sandbox));
@@ -220,8 +246,8 @@ outcome_params(struct db_params *p, const struct call_row *calls, size_t n)
 static void
 inbox_params(struct db_params *p, const struct inbox_key *keys, size_t n)
 {
-	COLUMN(p, DB_TEXT, keys, n, db_bytes(p, row->kind));
-	COLUMN(p, DB_TEXT, keys, n, db_bytes(p, row->key));
+	COLUMN(p, 0, DB_TEXT, keys, n, db_bytes(p, row->kind));
+	COLUMN(p, 0, DB_TEXT, keys, n, db_bytes(p, row->key));
 }
 
 /* ---- which statement a step takes ---- */
@@ -235,16 +261,27 @@ enum part {
 	PART_INBOX = 32,
 };
 
-/* Cheapest first: every part that a statement has costs, used or not. */
-static const struct {
+/* Cheapest first: every part that a statement has costs, used or not. So do
+ * arrays, a third of a step: few rows go as single parameters (slots). */
+#define ITEM_SLOTS 2u
+#define CALL_SLOTS 1u
+
+static const struct statement {
 	enum db_query query;
 	unsigned parts;
+	unsigned item_slots, call_slots; /* 0: arrays */
 } statements[] = {
-	{ QUERY_step_final, PART_TURN_END | PART_ITEMS },
-	{ QUERY_step_outputs, PART_TURN_START | PART_ITEMS | PART_CALLS_MOVED },
-	{ QUERY_step_calls, PART_TURN_END | PART_ITEMS | PART_CALLS_NEW },
-	{ QUERY_step, PART_TURN_END | PART_TURN_START | PART_ITEMS |
-			  PART_CALLS_NEW | PART_CALLS_MOVED | PART_INBOX },
+	{ QUERY_step_final, PART_TURN_END | PART_ITEMS, ITEM_SLOTS, 0 },
+	{ QUERY_step_outputs, PART_TURN_START | PART_ITEMS | PART_CALLS_MOVED,
+	    ITEM_SLOTS, CALL_SLOTS },
+	{ QUERY_step_calls, PART_TURN_END | PART_ITEMS | PART_CALLS_NEW,
+	    ITEM_SLOTS, CALL_SLOTS },
+	{ QUERY_step_calls_many, PART_TURN_END | PART_ITEMS | PART_CALLS_NEW, 0,
+	    0 },
+	{ QUERY_step,
+	    PART_TURN_END | PART_TURN_START | PART_ITEMS | PART_CALLS_NEW |
+		PART_CALLS_MOVED | PART_INBOX,
+	    0, 0 },
 };
 
 static unsigned
@@ -262,16 +299,24 @@ parts_of(const struct step *step)
 	return parts;
 }
 
+static bool
+takes(const struct statement *s, const struct step *step)
+{
+	return (parts_of(step) & ~s->parts) == 0 &&
+	       (s->item_slots == 0 || step->item_count <= s->item_slots) &&
+	       (s->call_slots == 0 || step->call_count <= s->call_slots);
+}
+
 enum db_query
 store_step_params(
     const struct step *step, const struct uuid *me, struct db_params *p)
 {
-	unsigned need = parts_of(step), parts;
-	size_t i = 0;
+	const struct statement *s = statements;
+	unsigned parts;
 
-	while ((need & ~statements[i].parts) != 0)
-		i++;
-	parts = statements[i].parts;
+	while (!takes(s, step))
+		s++;
+	parts = s->parts;
 	guard(p, step, me);
 	run_params(p, &step->run);
 	if (parts & PART_TURN_END)
@@ -279,22 +324,26 @@ store_step_params(
 	if (parts & PART_TURN_START)
 		turn_start_params(p, step->turn_start);
 	if (parts & PART_ITEMS)
-		item_params(p, step->items, step->item_count);
+		item_params(p, s->item_slots, step->items, step->item_count);
 	if (parts & PART_CALLS_NEW)
-		new_call_params(p, step->calls, step->call_count);
+		new_call_params(
+		    p, s->call_slots, step->calls, step->call_count);
 	if (parts & PART_CALLS_MOVED) {
-		moved_call_params(p, step->calls, step->call_count);
-		outcome_params(p, step->calls, step->call_count);
+		moved_call_params(
+		    p, s->call_slots, step->calls, step->call_count);
+		outcome_params(p, s->call_slots, step->calls, step->call_count);
 	}
 	if (parts & PART_INBOX)
 		inbox_params(p, step->inbox, step->inbox_count);
-	return statements[i].query;
+	return s->query;
 }
 
-void
+enum db_query
 store_accept_params(
     const struct step *step, const struct uuid *me, struct db_params *p)
 {
+	bool few = step->item_count <= ITEM_SLOTS;
+
 	db_uuid(p, &step->run_id);
 	db_text(p, step->agent);
 	db_int4(p, step->agent_version);
@@ -307,7 +356,8 @@ store_accept_params(
 	db_int4(p, (int64_t)step->claim);
 	db_int4(p, step->run.turn);
 	turn_start_params(p, step->turn_start);
-	item_params(p, step->items, step->item_count);
+	item_params(p, few ? ITEM_SLOTS : 0, step->items, step->item_count);
+	return few ? QUERY_accept : QUERY_accept_items;
 }
 
 void

@@ -1,5 +1,6 @@
--- A new run with its first step: the id was chosen by the client, so that the
--- same again changes nothing. Returns 1, or 0 when the run exists.
+-- A new run with its first step and at most two items: the id was chosen by the
+-- client, so that the same again changes nothing. Returns 1, or 0 when the run
+-- exists.
 with u as (
     insert into reeve_store.runs (id, root, agent, agent_version, session,
         priority, metadata, state, waits_for, owner, claim, step, turn,
@@ -18,7 +19,10 @@ with u as (
 ), items as (
     insert into reeve_store.items (run, turn, category, idx, step, type, marks, item)
     select u.id, i.turn, i.category, i.idx, u.step, i.type, i.marks, i.item
-    from u, unnest($19::int4[], $20::int2[], $21::int4[], $22::text[],
-        $23::int2[], $24::json[]) as i(turn, category, idx, type, marks, item)
+    from u, (values
+        ($19::int4, $21::int2, $23::int4, $25::text, $27::int2, $29::json),
+        ($20, $22, $24, $26, $28, $30)
+    ) as i(turn, category, idx, type, marks, item)
+    where i.item is not null
 )
 select count(*)::int4 from u

@@ -1,4 +1,5 @@
--- step.sql for a response with calls: the turn's end, its items, new calls.
+-- step.sql for a response with a call: the turn's end, at most two items and one
+-- new call.
 with u as (
     update reeve_store.runs set
         step = step + 1, strikes = 0, state = $5::text::reeve_store.run_state, reason = $6::text,
@@ -29,8 +30,11 @@ with u as (
 ), items as (
     insert into reeve_store.items (run, turn, category, idx, step, type, marks, item)
     select u.id, i.turn, i.category, i.idx, u.step, i.type, i.marks, i.item
-    from u, unnest($40::int4[], $41::int2[], $42::int4[], $43::text[],
-        $44::int2[], $45::json[]) as i(turn, category, idx, type, marks, item)
+    from u, (values
+        ($40::int4, $42::int2, $44::int4, $46::text, $48::int2, $50::json),
+        ($41, $43, $45, $47, $49, $51)
+    ) as i(turn, category, idx, type, marks, item)
+    where i.item is not null
 ), calls_new as (
     insert into reeve_store.tool_calls (run, turn, call, item_idx, call_id, name,
         state, idempotent, attempt, worker, process, worker_session, bound_step,
@@ -42,10 +46,11 @@ with u as (
         case when c.state = 'dispatched' then now() end,
         case when c.state = 'done' then u.step end,
         case when c.state = 'done' then now() end, c.outcome
-    from u, unnest($46::int4[], $47::int4[], $48::int4[], $49::text[],
-        $50::text[], $51::text[], $52::bool[], $53::int4[], $54::text[],
-        $55::uuid[], $56::int8[], $57::text[]) as c(turn, call, item_idx,
-        call_id, name, state, idempotent, attempt, worker, process, session,
-        outcome)
+    from u, (values
+        ($52::int4, $53::int4, $54::int4, $55::text, $56::text, $57::text,
+        $58::bool, $59::int4, $60::text, $61::uuid, $62::int8, $63::text)
+    ) as c(turn, call, item_idx, call_id, name, state, idempotent, attempt,
+        worker, process, session, outcome)
+    where c.turn is not null
 )
 select count(*)::int4 from u

@@ -1,4 +1,5 @@
--- step.sql for a response without calls: the turn's end and its items.
+-- step.sql for a response without calls: the turn's end and at most two items,
+-- which cost less as single parameters than as arrays.
 with u as (
     update reeve_store.runs set
         step = step + 1, strikes = 0, state = $5::text::reeve_store.run_state, reason = $6::text,
@@ -29,7 +30,10 @@ with u as (
 ), items as (
     insert into reeve_store.items (run, turn, category, idx, step, type, marks, item)
     select u.id, i.turn, i.category, i.idx, u.step, i.type, i.marks, i.item
-    from u, unnest($40::int4[], $41::int2[], $42::int4[], $43::text[],
-        $44::int2[], $45::json[]) as i(turn, category, idx, type, marks, item)
+    from u, (values
+        ($40::int4, $42::int2, $44::int4, $46::text, $48::int2, $50::json),
+        ($41, $43, $45, $47, $49, $51)
+    ) as i(turn, category, idx, type, marks, item)
+    where i.item is not null
 )
 select count(*)::int4 from u

@@ -1,4 +1,5 @@
--- step.sql for outputs of calls, with or without the next turn's start.
+-- step.sql for the output of a call, with or without the next turn's start: at most
+-- two items and one call that moves.
 with u as (
     update reeve_store.runs set
         step = step + 1, strikes = 0, state = $5::text::reeve_store.run_state, reason = $6::text,
@@ -24,8 +25,11 @@ with u as (
 ), items as (
     insert into reeve_store.items (run, turn, category, idx, step, type, marks, item)
     select u.id, i.turn, i.category, i.idx, u.step, i.type, i.marks, i.item
-    from u, unnest($27::int4[], $28::int2[], $29::int4[], $30::text[],
-        $31::int2[], $32::json[]) as i(turn, category, idx, type, marks, item)
+    from u, (values
+        ($27::int4, $29::int2, $31::int4, $33::text, $35::int2, $37::json),
+        ($28, $30, $32, $34, $36, $38)
+    ) as i(turn, category, idx, type, marks, item)
+    where i.item is not null
 ), calls_move as (
     update reeve_store.tool_calls t set
         state = c.state::reeve_store.call_state, attempt = c.attempt,
@@ -43,12 +47,13 @@ with u as (
         wall_ms = c.wall_ms, cpu_ms = c.cpu_ms, rss_kb = c.rss_kb,
         stdout_bytes = c.stdout_bytes, stderr_bytes = c.stderr_bytes,
         dropped_bytes = c.dropped_bytes
-    from u, unnest($33::int4[], $34::int4[], $35::text[], $36::bool[],
-        $37::int4[], $38::text[], $39::uuid[], $40::int8[], $41::text[],
-        $42::text[], $43::int8[], $44::int8[], $45::int8[], $46::int8[],
-        $47::int8[], $48::int8[], $49::int8[]) as c(turn, call, state,
-        idempotent, attempt, worker, process, session, outcome, sandbox, code,
-        wall_ms, cpu_ms, rss_kb, stdout_bytes, stderr_bytes, dropped_bytes)
+    from u, (values
+        ($39::int4, $40::int4, $41::text, $42::bool, $43::int4, $44::text,
+        $45::uuid, $46::int8, $47::text, $48::text, $49::int8, $50::int8,
+        $51::int8, $52::int8, $53::int8, $54::int8, $55::int8)
+    ) as c(turn, call, state, idempotent, attempt, worker, process, session,
+        outcome, sandbox, code, wall_ms, cpu_ms, rss_kb, stdout_bytes,
+        stderr_bytes, dropped_bytes)
     where t.run = u.id and t.turn = c.turn and t.call = c.call
 )
 select count(*)::int4 from u

@@ -136,7 +136,8 @@ generic_plan(PGconn *conn, int i)
 START_TEST(a_step_looks_at_no_other_run)
 {
 	static const enum db_query steps[] = { QUERY_step, QUERY_step_final,
-		QUERY_step_calls, QUERY_step_outputs, QUERY_step_fail };
+		QUERY_step_calls, QUERY_step_calls_many, QUERY_step_outputs,
+		QUERY_step_fail };
 	PGconn *conn = house_connect("reeve_service", "reeve");
 
 	sql(conn, "set plan_cache_mode = force_generic_plan");

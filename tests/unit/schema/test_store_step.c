@@ -127,6 +127,28 @@ put_items(void)
 }
 
 static void
+put_third_item(void)
+{
+	*step_add_item(&step) = (struct item_row){ .turn = 2,
+		.category = ITEM_RESPONSE,
+		.idx = 6,
+		.type = SLICE("reasoning"),
+		.item = SLICE("{}") };
+}
+
+static void
+put_new_call(void)
+{
+	*step_add_call(&step) = (struct call_row){ .kind = CALL_ROW_NEW,
+		.turn = 2,
+		.call = 7,
+		.state = "queued",
+		.item_idx = 17,
+		.call_id = SLICE(""),
+		.name = SLICE("t7") };
+}
+
+static void
 put_new_calls(void)
 {
 	*step_add_call(&step) = (struct call_row){ .kind = CALL_ROW_NEW,
@@ -231,12 +253,14 @@ put_parking(void)
 
 /* ---- running it ---- */
 
+/* Returns the statement that was run; `count` is what it has to say. */
 static enum db_query
-run_step_sql(void)
+run_counting(int count)
 {
 	struct db_params p = DB_PARAMS_INIT;
 	const char *values[DB_PARAMS_MAX];
-	enum db_query query = store_step_params(&step, &me, &p);
+	enum db_query query = step.accept ? store_accept_params(&step, &me, &p)
+					  : store_step_params(&step, &me, &p);
 	int formats[DB_PARAMS_MAX];
 	PGresult *result;
 
@@ -247,10 +271,16 @@ run_step_sql(void)
 	    conn, sql_of[query], p.count, NULL, values, p.lengths, formats, 1);
 	ck_assert_msg(PQresultStatus(result) == PGRES_TUPLES_OK, "%s: %s",
 	    db_query_name(query), PQerrorMessage(conn));
-	ck_assert_int_eq(db_get_int(result, 0, 0), 1);
+	ck_assert_int_eq(db_get_int(result, 0, 0), count);
 	PQclear(result);
 	db_params_release(&p);
 	return query;
+}
+
+static enum db_query
+run_step_sql(void)
+{
+	return run_counting(1);
 }
 
 /* Every row of every table. */
@@ -287,12 +317,33 @@ put_response(void)
 }
 
 static void
-put_outputs(void)
+put_one_call(void)
+{
+	put_turn_end();
+	put_items();
+	put_new_call();
+}
+
+static void
+put_three_items(void)
+{
+	put_answer();
+	put_third_item();
+}
+
+static void
+put_output(void)
 {
 	put_items();
 	put_ended_call();
-	put_moved_call();
 	put_turn_start();
+}
+
+static void
+put_outputs(void)
+{
+	put_output();
+	put_moved_call();
 }
 
 static void
@@ -344,9 +395,13 @@ static const struct {
 	{ put_moved_call, QUERY_step_outputs },
 	{ put_ended_call, QUERY_step_outputs },
 	{ put_lost_call, QUERY_step_outputs },
-	{ put_outputs, QUERY_step_outputs },
-	{ put_new_calls, QUERY_step_calls },
-	{ put_response, QUERY_step_calls },
+	{ put_output, QUERY_step_outputs },
+	{ put_outputs, QUERY_step },
+	{ put_new_call, QUERY_step_calls },
+	{ put_one_call, QUERY_step_calls },
+	{ put_new_calls, QUERY_step_calls_many },
+	{ put_response, QUERY_step_calls_many },
+	{ put_three_items, QUERY_step_calls_many },
 	{ put_retry, QUERY_step },
 	{ put_inbox, QUERY_step },
 	{ put_cancel, QUERY_step },
@@ -380,13 +435,42 @@ START_TEST(what_stands_in_for_the_state_follows_from_it)
 {
 	shapes[_i].put();
 	run_step_sql();
-	sql_gives(conn, "0",
-	    "select count(*) from reeve_store.runs where live <> (state not in "
-	    "('completed', 'incomplete', 'failed', 'cancelled')) or queued <> "
-	    "(state = 'queued') or active_session is distinct from (case when "
-	    "live and (not queued or owner is not null) then session end) or "
-	    "(finished_at is null) <> live or (not live and owner is not "
-	    "null)");
+	house_rows_hold(conn);
+	sql_gives(conn, "t",
+	    "select (finished_at is null) = live and (live or owner is null) "
+	    "from reeve_store.runs");
+}
+END_TEST
+
+/* ---- the guard ---- */
+
+static const char *const moves[] = {
+	"owner = gen_random_uuid()",
+	"owner = null",
+	"claim = 4",
+	"claim = 2",
+	"step = 8",
+	"step = 6",
+	"state = 'failed', live = false, active_session = null",
+};
+
+START_TEST(a_run_that_moved_is_left_as_it_is)
+{
+	for (size_t i = 0; i < COUNT(shapes); i++) {
+		char *before;
+
+		step_release(&step);
+		step = (struct step){ .run_id = run_id, .claim = 3, .step = 7 };
+		step.run = (struct run_row){ .state = "tools", .turn = 2 };
+		shapes[i].put();
+		sql(conn, "savepoint s");
+		sql(conn, "update reeve_store.runs set %s", moves[_i]);
+		before = sql_text(conn, DUMP);
+		run_counting(0);
+		sql_gives(conn, before, DUMP);
+		sql(conn, "rollback to s");
+		mem_free(before);
+	}
 }
 END_TEST
 
@@ -584,6 +668,38 @@ START_TEST(a_call_can_go_back_to_the_queue)
 }
 END_TEST
 
+START_TEST(a_run_is_accepted_with_any_number_of_items)
+{
+	static const enum db_query queries[] = { QUERY_accept, QUERY_accept,
+		QUERY_accept, QUERY_accept_items };
+
+	put_turn_start();
+	step.accept = true;
+	step.run_id = process;
+	step.agent = SLICE("a");
+	step.agent_version = 4;
+	for (int n = 0; n < _i; n++)
+		*step_add_item(&step) = (struct item_row){ .idx = (uint32_t)n,
+			.marks = 2,
+			.type = SLICE("message"),
+			.item = SLICE("{ \"b\":1}") };
+	ck_assert_int_eq((int)run_step_sql(), (int)queries[_i]);
+	sql_gives(conn, "a|4|tools|3|1",
+	    "select agent, agent_version, state, claim, step from "
+	    "reeve_store.runs where id = '" PROCESS "'");
+	sql_gives(conn, "3|2|dispatched|mw|5|m2|1",
+	    "select turn, attempt, state, worker, worker_session, model, "
+	    "start_step from reeve_store.turns where run = '" PROCESS "'");
+	sql_gives(conn, "t",
+	    "select array_agg((turn, category, idx, step, type, marks, "
+	    "item::text)::text order by idx) is not distinct from "
+	    "(select array_agg((0, 0, n, 1, 'message', 2, '{ \"b\":1}')::text "
+	    "order by n) from generate_series(0, %d) n) from "
+	    "reeve_store.items where run = '" PROCESS "'",
+	    _i - 1);
+}
+END_TEST
+
 START_TEST(exactly_the_inbox_rows_that_were_read_go)
 {
 	put_inbox();
@@ -628,6 +744,8 @@ main(void)
 	    0, COUNT(shapes));
 	tcase_add_loop_test(
 	    t, what_stands_in_for_the_state_follows_from_it, 0, COUNT(shapes));
+	tcase_add_loop_test(
+	    t, a_run_that_moved_is_left_as_it_is, 0, COUNT(moves));
 	suite_add_tcase(suite, t);
 
 	t = tcase_create("columns");
@@ -646,6 +764,8 @@ main(void)
 	tcase_add_test(t, a_call_that_nobody_measured_has_no_numbers);
 	tcase_add_test(t, a_call_that_exits_with_0_says_so);
 	tcase_add_test(t, a_call_can_go_back_to_the_queue);
+	tcase_add_loop_test(
+	    t, a_run_is_accepted_with_any_number_of_items, 0, 4);
 	tcase_add_test(t, exactly_the_inbox_rows_that_were_read_go);
 	tcase_add_test(t, a_step_of_many_rows_goes_in_one_statement);
 	suite_add_tcase(suite, t);
