@@ -113,6 +113,19 @@ house_empty(PGconn *owner)
 		   "delete from reeve_store.supervisors");
 }
 
+/* live, queued and active_session follow from the state of every run. */
+static inline void
+house_rows_hold(PGconn *owner)
+{
+	sql_gives(owner, "",
+	    "select id, state, live, queued, session, active_session from "
+	    "reeve_store.runs where live <> (state not in ('completed', "
+	    "'incomplete', 'failed', 'cancelled')) or queued <> (state = "
+	    "'queued') or active_session <> session or (active_session is not "
+	    "null and (session is null or not live)) or (live and not queued "
+	    "and active_session is distinct from session)");
+}
+
 /* An empty database that reeve_owner owns. */
 static inline void
 house_newdb(PGconn *super, const char *name)

@@ -178,6 +178,7 @@ static inline void
 case_close(struct store_case *c)
 {
 	store_free(c->store);
+	house_rows_hold(c->owner);
 	loop_release(&c->loop);
 	for (size_t i = 0; i < CASE_RUNS; i++)
 		step_release(&c->jobs[i].step);

@@ -289,6 +289,21 @@ START_TEST(one_bad_run_among_many_fails_alone)
 }
 END_TEST
 
+/* Set aside, then alone, before it is believed. */
+START_TEST(data_that_is_refused_once_only_is_taken)
+{
+	case_runs(&c, 3);
+	make_trouble(1, "22023", 1, false);
+	for (size_t n = 0; n < 3; n++)
+		case_add(&c, case_job(&c, n));
+	case_flush(&c, 3);
+	for (size_t n = 0; n < 3; n++)
+		job_is(&c.jobs[n], STORE_COMMITTED);
+	was_done(1);
+	ck_assert_uint_eq(store_stats(c.store)->set_aside, 1);
+}
+END_TEST
+
 START_TEST(many_bad_runs_fail_each_alone)
 {
 	case_runs(&c, 20);
@@ -620,6 +635,7 @@ add_errors(Suite *suite)
 	tcase_add_checked_fixture(t, open_case, close_case);
 	tcase_add_loop_test(
 	    t, one_bad_run_among_many_fails_alone, 0, COUNT(spoilers));
+	tcase_add_test(t, data_that_is_refused_once_only_is_taken);
 	tcase_add_test(t, many_bad_runs_fail_each_alone);
 	tcase_add_test(t, a_failed_run_leaves_nothing_open);
 	tcase_add_test(t, a_bad_run_that_moved_on_is_not_failed);

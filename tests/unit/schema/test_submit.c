@@ -21,6 +21,7 @@ open_conns(void)
 static void
 close_conns(void)
 {
+	house_rows_hold(owner);
 	PQfinish(app);
 	PQfinish(owner);
 }
