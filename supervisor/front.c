@@ -9,13 +9,15 @@
 #include "base/log.h"
 #include "supervisor/watch.h"
 
-#define CLIENT_QUEUE 2000 /* messages that a slow client may leave unread */
+#define CLIENT_QUEUE 2000  /* messages that a slow client may leave unread */
+#define ASKS_MAX     4096u /* requests that may wait for the database */
 
 struct ask *
 ask_new(struct front *front, const struct peer *peer, uint64_t request)
 {
 	struct ask *ask = MEM_NEW(struct ask);
 
+	front->asks++;
 	ask->front = front;
 	ask->receipt.peer = *peer;
 	ask->receipt.request = request;
@@ -25,6 +27,7 @@ ask_new(struct front *front, const struct peer *peer, uint64_t request)
 struct ask *
 ask_free(struct ask *ask)
 {
+	ask->front->asks--;
 	buf_release(&ask->frame);
 	buf_release(&ask->reply);
 	link_body_free(ask->body);
@@ -49,8 +52,17 @@ void
 front_reply(struct front *front, const struct receipt *to, struct slice body)
 {
 	struct msg msg = { .id = MSG_reply, .reply = { to->request } };
+	struct err err = { 0 };
 
-	(void)send_to(front, &to->peer, &msg, body);
+	if (body.len <= LIMIT_BODY) {
+		(void)send_to(front, &to->peer, &msg, body);
+		return;
+	}
+	err_set(&err, ERR_LIMIT,
+	    "the answer has %zu bytes; a message has at most %u: read it in "
+	    "the database",
+	    body.len, LIMIT_BODY);
+	front_failed(front, to, &err);
 }
 
 static const char *
@@ -185,8 +197,20 @@ static void
 on_message(void *arg, const struct peer *peer, const struct msg *msg,
     struct slice body, struct link_body *owner)
 {
-	if (handlers[msg->id] != NULL)
-		handlers[msg->id](arg, peer, msg, body, owner);
+	struct front *front = arg;
+	/* Every request of a client begins with its number. */
+	struct receipt to = { .peer = *peer, .request = msg->get.request };
+	struct err err = { 0 };
+
+	if (handlers[msg->id] == NULL)
+		return;
+	if (front->asks < ASKS_MAX) {
+		handlers[msg->id](front, peer, msg, body, owner);
+		return;
+	}
+	err_set(&err, ERR_BUSY, "%zu requests wait for the database; try again",
+	    front->asks);
+	front_failed(front, &to, &err);
 }
 
 static void

@@ -10,6 +10,7 @@
 struct front {
 	struct supervisor *sup;
 	struct link *link; /* owned */
+	size_t asks;       /* requests that wait for the database */
 };
 
 /* One request that waits for the database. */

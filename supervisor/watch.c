@@ -276,6 +276,8 @@ watch_delta(struct watch *watch, const struct msg *msg, struct slice body)
 	    (unsigned long long)d->offset);
 	buf_put_slice(&out, checked.raw);
 	buf_putc(&out, '}');
+	if (out.failed)
+		goto out; /* the events of the rows bring it */
 	LIST_EACH (w, next, &group->watchers, struct watcher, link) {
 		if (!w->deltas || w->replaying || w->behind || w->gap)
 			continue;
@@ -283,6 +285,7 @@ watch_delta(struct watch *watch, const struct msg *msg, struct slice body)
 			     w->seq, snapshot ? "snapshot" : "delta", false,
 			     clock_wall_ms(), buf_slice(&out)) == FRONT_FULL;
 	}
+out:
 	buf_release(&out);
 }
 
