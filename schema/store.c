@@ -28,6 +28,7 @@ on_beat_result(
 	if (err != NULL)
 		return;
 	if (PQntuples(result) == 0) {
+		store->beat_acked_ms = 0; /* nothing more is released */
 		store->config.on_deposed(store->config.arg);
 		return;
 	}

@@ -84,7 +84,7 @@ fleet_start(struct fleet *fleet, const struct placement *at, struct msg *msg,
 	if (link_send_take(fleet->link, &s->peer, msg, body, &err) == -1) {
 		log_warn("start not sent", log_str("worker", s->name),
 		    log_err(&err));
-		s->flights--;
+		s->flights -= s->flights > 0; /* credit said so already */
 		/* A worker whose connection broke says hello again. */
 		s->credit = err.code == EHOSTUNREACH ? 0 : s->credit + 1;
 		return -1;

@@ -169,7 +169,7 @@ fleet_give_back(struct fleet *fleet, const struct placement *at)
 	if (s == NULL || s->number != at->session)
 		return;
 	s->credit++;
-	s->flights--;
+	s->flights -= s->flights > 0;
 	fleet->config.on_credit(fleet->config.arg);
 }
 

@@ -20,6 +20,8 @@
 #define STOOD_STILL_MS 1500u /* a tick that late: this process was stopped */
 #define TICK_MS        250u
 #define KILL_AFTER_MS  3000u /* from SIGTERM to SIGKILL of local workers */
+#define BYE_MS                                                                 \
+	12000u /* past the limit of a stop: the database may take no longer */
 
 /* ---- what the parts tell ---- */
 
@@ -183,6 +185,9 @@ stop_step(struct supervisor *sup)
 		sup->bye_sent = true;
 		fleet_say_bye(sup->fleet, "the supervisor stops", false);
 		store_bye(sup->store, on_bye, sup);
+	} else if (now >= sup->stop_at_ms + BYE_MS) {
+		log_warn("rows not given back: the database does not answer");
+		loop_stop(&sup->loop);
 	}
 }
 
