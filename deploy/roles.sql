@@ -4,7 +4,7 @@
 --   psql -X -v ON_ERROR_STOP=1 -d postgres -f deploy/roles.sql
 --
 -- Variables: database (default reeve) names the database; reader, if given, is
--- a login role for a person who may read the views.
+-- a login role for a person who may read the views and submit and cancel runs.
 -- Nobody gets a password here: on one machine peer authentication says who is
 -- who; elsewhere set one (\password reeve_service) and write it to .pgpass.
 
@@ -54,5 +54,5 @@ GRANT CONNECT ON DATABASE :"database" TO reeve_service, reeve_reader,
 \if :{?reader}
 SELECT format('CREATE ROLE %I LOGIN', :'reader')
 WHERE NOT EXISTS (SELECT FROM pg_roles WHERE rolname = :'reader') \gexec
-GRANT reeve_reader TO :"reader";
+GRANT reeve_reader, reeve_client TO :"reader";
 \endif

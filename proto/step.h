@@ -96,6 +96,7 @@ struct run_row {
 	uint32_t turn;
 	struct usage usage; /* totals so far */
 	uint64_t active_ms;
+	uint64_t age_ms; /* since it was accepted; for events, not stored */
 };
 
 #define STEP_ROWS_MAX 1024u /* items or calls of one step */

@@ -211,6 +211,7 @@ serve(const struct config *config, int fd)
 	signal(SIGINT, SIG_IGN);
 	signal(SIGTERM, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGCHLD, SIG_DFL);
 	sigemptyset(&chld);
 	sigaddset(&chld, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &chld, NULL);
@@ -253,6 +254,8 @@ children_fork(struct children **ret_children, const struct config *config,
 		serve(config, pair[1]);
 	}
 	close(pair[1]);
+	/* As process 1 of a container: the kernel buries what workers leave. */
+	signal(SIGCHLD, SIG_IGN);
 	c = MEM_NEW(struct children);
 	c->config = config;
 	c->fd = pair[0];

@@ -249,7 +249,7 @@ say_ended(struct writer *e)
 	put_num(e, "input_tokens", run->usage.input);
 	put_num(e, "output_tokens", run->usage.output);
 	put_num(e, "total_tokens", run->usage.total);
-	put_num(e, "ms", run->active_ms);
+	put_num(e, "ms", run->age_ms);
 	send(e, "run_ended", true);
 }
 

@@ -134,6 +134,24 @@ tools_known(struct fleet *fleet, const struct agent *agent, struct slice *why)
 	return true;
 }
 
+/* Nobody can be asked yet, and without an answer such a call must not run. */
+static bool
+needs_person(struct fleet *fleet, const struct need *need, struct slice *why)
+{
+	const struct tool *tool =
+	    need->tool ? map_get(&fleet->tools, need->name) : NULL;
+	int len;
+
+	if (tool == NULL || !tool->needs_approval)
+		return false;
+	len = snprintf(fleet->why, sizeof(fleet->why),
+	    "an approval of tool %s (needs_approval), which this version cannot "
+	    "ask for: cancel the run",
+	    tool->name);
+	*why = slice_of(fleet->why, (size_t)len);
+	return true;
+}
+
 bool
 fleet_place(void *arg, const struct need *need, struct placement *ret_at,
     struct slice *why)
@@ -144,6 +162,8 @@ fleet_place(void *arg, const struct need *need, struct placement *ret_at,
 	size_t fit = 0;
 
 	if (!need->tool && !tools_known(fleet, need->run->agent, why))
+		return false;
+	if (needs_person(fleet, need, why))
 		return false;
 	s = fleet->closed ? NULL : find_room(fleet, need, &fit);
 	if (s == NULL) {

@@ -292,7 +292,7 @@ front_on_stats(struct front *front, const struct peer *peer,
 		{ "failed_commits", st->failed_batches },
 		{ "unknown_commits", st->unknown },
 		{ "steps_set_aside", st->set_aside },
-		{ "database_connections_lost", st->lost },
+		{ "database_connection_failures", st->lost },
 		{ "runs_failed_by_data", sup->runs->bad },
 		{ "runs_gone", sup->runs->gone },
 	};

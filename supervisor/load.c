@@ -69,6 +69,7 @@ on_claimed(void *arg, const PGresult *r, bool aborted, const struct err *err)
 		run->step = (uint64_t)db_get_int(r, row, 8);
 		run->turn = (uint32_t)db_get_int(r, row, 10);
 		run->active_before_ms = (uint64_t)db_get_int(r, row, 11);
+		run->age_before_ms = (uint64_t)db_get_int(r, row, 18);
 		if (db_get_int(r, row, 12) > 0)
 			run->not_before_ms =
 			    clock_ms() + (uint64_t)db_get_int(r, row, 12);

@@ -80,7 +80,7 @@ on_run(void *arg, const PGresult *res, bool aborted, const struct err *err)
 	h->run.usage.output = (uint64_t)db_get_int(res, 0, 7);
 	h->run.usage.total = (uint64_t)db_get_int(res, 0, 8);
 	h->run.final = !db_get_bool(res, 0, 10);
-	h->run.active_ms = (uint64_t)db_get_int(res, 0, 11);
+	h->run.age_ms = (uint64_t)db_get_int(res, 0, 11);
 	r->last = last;
 	if (last < r->from)
 		r->last = r->from;

@@ -456,6 +456,9 @@ release(struct slot *slot)
 		return;
 	}
 	slot->held = false;
+	/* Who watches from the start must be known before the turn leaves. */
+	if (slot->step.accept)
+		give_receipts(slot);
 	for (size_t i = 0; i < slot->start_count; i++)
 		send_start(slot, &slot->starts[i]);
 	for (size_t i = 0; i < slot->cancel_count; i++) {

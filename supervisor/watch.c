@@ -26,7 +26,9 @@ struct watcher {
 	bool answered;           /* the client was told that the run exists */
 	bool replaying, removed; /* removed: freed when the replay ends */
 	bool behind;             /* must be served from rows */
-	bool gap; /* deltas were left out: a new snapshot must come first */
+	bool gap;    /* the turn in flight is not known here: a snapshot, or its
+		      * first delta, must come first */
+	bool resync; /* deltas were left out: the client must be told */
 	uint64_t look_ms, pause_ms; /* the next look into rows */
 	uint64_t sent_ms;           /* when something was sent last */
 };
@@ -104,6 +106,16 @@ emit_one(void *arg, uint64_t seq, const char *type, bool final, uint64_t at_ms,
 /* ---- from rows ---- */
 
 static void
+tell_turn(struct watch *watch, const struct uuid *run, bool on)
+{
+	struct slot *slot = runs_find(watch->sup->runs, run);
+
+	if (slot != NULL && slot->run->turn_open && !slot->open)
+		fleet_watch_turn(watch->sup->fleet, &slot->run->turn_at.process,
+		    run, slot->run->turn, slot->run->attempt, on);
+}
+
+static void
 on_replayed(void *arg, bool found, uint64_t step, const struct err *err)
 {
 	struct emitting *e = arg;
@@ -127,6 +139,8 @@ on_replayed(void *arg, bool found, uint64_t step, const struct err *err)
 		leave(watch, w);
 	} else if (!w->behind) {
 		w->step = step;
+		if (w->gap && !w->resync)
+			tell_turn(watch, &w->group->run, true);
 	}
 	mem_free(e);
 }
@@ -147,16 +161,6 @@ replay(struct watch *watch, struct watcher *w)
 	    watch->sup, &w->group->run, w->step, emit_one, on_replayed, e);
 }
 
-static void
-tell_turn(struct watch *watch, const struct uuid *run, bool on)
-{
-	struct slot *slot = runs_find(watch->sup->runs, run);
-
-	if (slot != NULL && slot->run->turn_open && !slot->open)
-		fleet_watch_turn(watch->sup->fleet, &slot->run->turn_at.process,
-		    run, slot->run->turn, slot->run->attempt, on);
-}
-
 /* After deltas were left out: the client forgets the turn in flight and gets
  * all of it again. */
 static void
@@ -165,7 +169,7 @@ close_gap(struct watch *watch, struct watcher *w)
 	if (front_event(watch->sup->front, &w->peer, &w->group->run, w->seq,
 		"resync", false, clock_wall_ms(), SLICE("{}")) != FRONT_SENT)
 		return;
-	w->gap = false;
+	w->resync = false;
 	tell_turn(watch, &w->group->run, true);
 }
 
@@ -201,8 +205,10 @@ serve_group(struct watch *watch, struct group *group, bool at_once)
 		}
 		if ((w->behind || !here) && (at_once || now >= w->look_ms))
 			replay(watch, w);
-		else if (w->gap)
+		else if (w->resync)
 			close_gap(watch, w);
+		else if (w->gap)
+			tell_turn(watch, &group->run, true);
 	}
 }
 
@@ -257,6 +263,20 @@ watch_lost(struct watch *watch, const struct uuid *run)
 		serve_group(watch, group, true);
 }
 
+/* A watcher that does not know the turn so far waits for its beginning. */
+static void
+give_delta(struct watch *watch, struct watcher *w, bool snapshot,
+    uint64_t offset, struct slice body)
+{
+	if (!w->deltas || w->replaying || w->behind || w->resync ||
+	    (w->gap && !snapshot && offset != 0))
+		return;
+	w->gap = w->resync =
+	    front_event(watch->sup->front, &w->peer, &w->group->run, w->seq,
+		snapshot ? "snapshot" : "delta", false, clock_wall_ms(),
+		body) == FRONT_FULL;
+}
+
 void
 watch_delta(struct watch *watch, const struct msg *msg, struct slice body)
 {
@@ -279,11 +299,7 @@ watch_delta(struct watch *watch, const struct msg *msg, struct slice body)
 	if (out.failed)
 		goto out; /* the events of the rows bring it */
 	LIST_EACH (w, next, &group->watchers, struct watcher, link) {
-		if (!w->deltas || w->replaying || w->behind || w->gap)
-			continue;
-		w->gap = front_event(watch->sup->front, &w->peer, &group->run,
-			     w->seq, snapshot ? "snapshot" : "delta", false,
-			     clock_wall_ms(), buf_slice(&out)) == FRONT_FULL;
+		give_delta(watch, w, snapshot, d->offset, buf_slice(&out));
 	}
 out:
 	buf_release(&out);
@@ -347,6 +363,7 @@ watch_add(struct watch *watch, const struct peer *peer, uint64_t request,
 	w->request = request;
 	w->seq = from_seq;
 	w->deltas = deltas;
+	w->gap = deltas && !live;
 	w->pause_ms = LOOK_FIRST_MS;
 	w->sent_ms = clock_ms();
 	w->answered = live; /* it was accepted this moment */
@@ -356,8 +373,6 @@ watch_add(struct watch *watch, const struct peer *peer, uint64_t request,
 	watch->count++;
 	if (!live)
 		replay(watch, w);
-	if (deltas && !live)
-		tell_turn(watch, run, true);
 	return 0;
 }
 

@@ -19,4 +19,5 @@ from c where r.id = c.id
 returning r.id, r.agent, r.agent_version, r.session, r.priority, r.format,
     r.state::text, r.claim, r.step, r.strikes, r.turn, r.active_ms,
     (extract(epoch from r.wake_at - now()) * 1000)::int8, r.input_tokens,
-    r.output_tokens, r.total_tokens, r.cached_tokens, r.reasoning_tokens
+    r.output_tokens, r.total_tokens, r.cached_tokens, r.reasoning_tokens,
+    (extract(epoch from now() - r.created_at) * 1000)::int8

@@ -383,8 +383,11 @@ put_waits_for(const struct run *run, const struct effects *fx, uint64_t now_ms,
 	else if (run->state == RUN_model && run->not_before_ms > now_ms)
 		buf_printf(out, "another attempt of turn %u at model %s",
 		    (unsigned)run->turn, run->agent->model);
-	else if (run->state == RUN_model)
+	else if (run->state == RUN_model && fx->why.len > 0)
 		buf_put_slice(out, fx->why);
+	else if (run->state == RUN_model)
+		buf_printf(
+		    out, "a worker that offers model %s", run->agent->model);
 	for (size_t i = 0; run->state == RUN_tools && i < run->call_count;
 	     i++) {
 		const struct run_call *call = &run->calls[i];
@@ -427,6 +430,7 @@ run_seal(struct run *run, struct effects *fx, uint64_t now_ms)
 	row->turn = run->turn;
 	row->usage = run->usage;
 	row->active_ms = run->active_before_ms + (now_ms - run->loaded_ms);
+	row->age_ms = run->age_before_ms + (now_ms - run->loaded_ms);
 	if (!row->final) {
 		put_waits_for(run, fx, now_ms, &text);
 		row->waits_for = arena_copy(arena, buf_slice(&text));

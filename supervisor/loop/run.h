@@ -42,7 +42,7 @@ enum run_event {
 #define RUN_PARK_MS        30000u /* a longer wait gives the run back */
 #define RUN_WAIT_MAX_MS                                                        \
 	120000u /* a provider's longer wait is not obeyed, the run fails */
-#define RUN_BACKOFF_MS 500u /* doubles with each attempt, full jitter */
+#define RUN_BACKOFF_MS 1000u /* doubles with each attempt, full jitter */
 
 /* One stored item; the run owns the text. */
 struct run_item {
@@ -104,6 +104,7 @@ struct run {
 	struct arena calls_arena;
 
 	struct usage usage;
+	uint64_t age_before_ms; /* from its acceptance to its load here */
 	uint64_t active_before_ms,
 	    loaded_ms; /* active time = before + now - loaded */
 };
