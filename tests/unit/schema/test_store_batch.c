@@ -138,6 +138,33 @@ START_TEST(what_comes_meanwhile_goes_with_the_next_batch)
 }
 END_TEST
 
+/* Steps of many runs come one by one: a batch waits for more of them. */
+START_TEST(with_many_runs_a_batch_gathers_for_a_while)
+{
+	uint64_t now = 5000000, pace_ms = STORE_PACE_MAX_US / 1000;
+
+	case_runs(&c, 3);
+	store_set_runs(c.store, _i == 0 ? 10000 : 10);
+	clock_set(now, now);
+	case_add(&c, case_job(&c, 0));
+	case_flush(&c, 1);
+	case_add(&c, case_job(&c, 1));
+	store_flush(c.store);
+	ck_assert_int_eq(
+	    (int)c.store->state, _i == 0 ? BATCH_IDLE : BATCH_SENT);
+	case_add(&c, case_job(&c, 2));
+	clock_set(now + pace_ms - 1, now);
+	store_flush(c.store);
+	ck_assert_int_eq(
+	    (int)c.store->state, _i == 0 ? BATCH_IDLE : BATCH_SENT);
+	clock_set(now + pace_ms, now);
+	CASE_UNTIL(&c, c.answered == 3); /* by its own timer */
+	clock_set(0, 0);
+	sql_gives(c.owner, _i == 0 ? "2" : "3",
+	    "select count(distinct xmin::text) from reeve_store.items");
+}
+END_TEST
+
 /* ---- the guard ---- */
 
 static const char *const moved[] = {
@@ -610,6 +637,8 @@ add_batches(Suite *suite)
 	tcase_add_loop_test(
 	    t, a_batch_holds_no_more_bytes_than_its_limit, 0, COUNT(weights));
 	tcase_add_test(t, what_comes_meanwhile_goes_with_the_next_batch);
+	tcase_add_loop_test(
+	    t, with_many_runs_a_batch_gathers_for_a_while, 0, 2);
 	suite_add_tcase(suite, t);
 
 	t = tcase_create("guard");
