@@ -49,8 +49,8 @@ cli_fail(const struct cli *cli, const struct err *err)
 	const char *todo =
 	    err->code == EACCES
 		? "only root and the user that reeved runs as may connect"
-		: "start the service (deploy/quickstart, or systemctl start "
-		  "reeved) or name another socket with --socket or REEVE_SOCKET";
+		: "start the service (./deploy/quickstart) or name another "
+		  "socket with --socket or REEVE_SOCKET";
 
 	if (err->kind == ERR_PEER && cli->path != NULL) {
 		cli_say("reeve: %s (%s); %s", err->text, cli->source, todo);

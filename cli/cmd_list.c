@@ -5,7 +5,7 @@
 #include "cli/command.h"
 
 #define NAME_WIDTH   24u
-#define OUTPUT_WIDTH 60u
+#define RESULT_WIDTH 60u
 #define LIST_USUAL   20u
 
 static const char *const states[] = { "queued", "running", "waiting_approval",
@@ -21,8 +21,8 @@ check_state(const char *state, struct err *err)
 			return 0;
 	}
 	return err_set(err, ERR_INPUT,
-	    "there is no state '%s'; there are queued, running, "
-	    "waiting_approval, completed, incomplete, failed and cancelled",
+	    "there is no state '%s'; there are queued, running, completed, "
+	    "incomplete, failed and cancelled",
 	    state);
 }
 
@@ -44,7 +44,7 @@ add_row(struct table *table, struct json run)
 	table_cell(table, buf_slice(&time), 0);
 	table_value(table, json_get(run, "turns"), 0);
 	table_value(table, json_get(run, "total_tokens"), 0);
-	table_value(table, last, OUTPUT_WIDTH);
+	table_value(table, last, RESULT_WIDTH);
 	buf_release(&time);
 }
 
@@ -52,7 +52,7 @@ static void
 print_runs(struct cli *cli, struct json runs)
 {
 	static const char *const heads[] = { "ID", "STATE", "AGENT", "SESSION",
-		"CREATED", "TURNS", "TOKENS", "OUTPUT" };
+		"CREATED", "TURNS", "TOKENS", "RESULT" };
 	struct json_iter it = json_iter(runs);
 	struct json key, run;
 	struct table table;
@@ -106,11 +106,11 @@ run_list(struct cli *cli)
 const struct command cmd_list = {
 	.name = "list",
 	.options = OPT_state | OPT_agent | OPT_session | OPT_limit | OPT_json,
+	.session = "only runs of this session",
 	.summary = "List runs, newest first",
-	.text =
-	    "The last column is the output, the error, or what the run waits "
-	    "for. States: queued, running, waiting_approval, completed, "
-	    "incomplete, failed, cancelled.",
+	.text = "RESULT is the output, the error, or what the run waits for. "
+		"States: queued, running, completed, incomplete, failed, "
+		"cancelled.",
 	.example = "reeve list --state failed --limit 5",
 	.needs = COMMAND_NEEDS_FRONT,
 	.run = run_list,

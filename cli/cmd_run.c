@@ -96,7 +96,7 @@ submit(struct cli *cli, struct client_answer *ret_answer)
 	int code = 0;
 
 	if (make_body(cli, &body, &err) == -1) {
-		code = cli_usage(cli, "run", &err);
+		code = cli_usage(cli, cli->options.words[0], &err);
 	} else if (client_ask(cli->client, &msg, buf_slice(&body), ret_answer,
 		       &err) == -1) {
 		code = cli_fail(cli, &err);

@@ -60,6 +60,14 @@ put_call(const struct command *command, struct buf *out)
 		buf_printf(out, " %s", command->args);
 }
 
+static const char *
+option_text(const struct command *command, size_t i)
+{
+	if (i == OPTION_session && command->session != NULL)
+		return command->session;
+	return option_texts[i].text;
+}
+
 static void
 put_option(size_t i, struct buf *out)
 {
@@ -125,7 +133,9 @@ command_print_all(struct buf *out, struct style style)
 		pad(out, start);
 		buf_printf(out, "%s\n", commands[i]->summary);
 	}
-	buf_puts(out, "\nreeve help COMMAND shows options and an example.\n\n");
+	buf_puts(out,
+	    "\nreeve help COMMAND shows options and an example; -V, --version "
+	    "prints the\nversion.\n\n");
 	put_head(out, style, "exit codes");
 	for (size_t i = 0; i < COUNT(exit_codes); i++)
 		buf_printf(out, "  %zu  %s\n", i, exit_codes[i]);
@@ -153,7 +163,7 @@ command_print(
 		buf_puts(out, "  ");
 		put_option(i, out);
 		pad(out, start);
-		buf_printf(out, "%s\n", option_texts[i].text);
+		buf_printf(out, "%s\n", option_text(command, i));
 	}
 	buf_putc(out, '\n');
 	put_head(out, style, "example");
@@ -173,7 +183,7 @@ put_markdown(const struct command *command, struct buf *out)
 			continue;
 		buf_puts(out, "- `");
 		put_option(i, out);
-		buf_printf(out, "` – %s\n", option_texts[i].text);
+		buf_printf(out, "` – %s\n", option_text(command, i));
 	}
 	if (command->options != 0)
 		buf_putc(out, '\n');

@@ -18,6 +18,7 @@ struct command {
 	const char *args; /* "AGENT INPUT", for help; NULL = none */
 	size_t least_args, most_args;
 	uint32_t options;    /* OPT_*; --socket and --help come by themselves */
+	const char *session; /* what --session means here; NULL = as usual */
 	const char *summary; /* one line */
 	const char *text;    /* a paragraph more, or NULL */
 	const char *example; /* command lines as they can be typed */

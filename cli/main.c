@@ -64,6 +64,29 @@ check_words(
 	    &cli->options, command->name, command_options(command), err);
 }
 
+/* The command that a line was meant for, before its options are understood. */
+static const char *
+command_meant(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++) {
+		if (command_find(argv[i]) != NULL)
+			return argv[i];
+	}
+	return NULL;
+}
+
+/* `reeve --version`, as other programs have it. */
+static int
+show_version(struct cli *cli)
+{
+	struct err err = { 0 };
+
+	if (options_allow(&cli->options, "--version",
+		command_options(&cmd_version) | OPT_version, &err) == -1)
+		return cli_usage(cli, cmd_version.name, &err);
+	return run_command(cli, &cmd_version);
+}
+
 static int
 dispatch(struct cli *cli)
 {
@@ -73,6 +96,8 @@ dispatch(struct cli *cli)
 
 	if (options->word_count == 0 && options->help)
 		return show_help(cli, NULL);
+	if (options->word_count == 0 && options->version)
+		return show_version(cli);
 	if (options->word_count == 0) {
 		command_print_all(&cli->out, style_of(stderr));
 		return print_flush(&cli->out, stderr, &err) == 0 ? CLI_USAGE
@@ -106,7 +131,7 @@ main(int argc, char **argv)
 
 	log_setup("reeve", LOG_ERROR, false);
 	if (options_parse(&cli.options, argc, argv, &err) == -1)
-		code = cli_usage(&cli, NULL, &err);
+		code = cli_usage(&cli, command_meant(argc, argv), &err);
 	else
 		code = dispatch(&cli);
 	buf_release(&cli.out);

@@ -137,13 +137,23 @@ set_value(struct options *options, size_t i, const char *value, struct err *err)
 	BUG("option kind %d", (int)rows[i].kind);
 }
 
+/* What the options of one letter stand for. */
+static const char *
+long_name(const char *arg)
+{
+	if (strcmp(arg, "-h") == 0)
+		return "help";
+	return strcmp(arg, "-V") == 0 ? "version" : NULL;
+}
+
 /* One option at argv[*at]; moves *at to the last word it took. */
 static int
 take_option(
     struct options *options, int argc, char **argv, int *at, struct err *err)
 {
 	const char *arg = argv[*at];
-	const char *name = strcmp(arg, "-h") == 0 ? "help" : arg + 2;
+	const char *letter = long_name(arg);
+	const char *name = letter == NULL ? arg + 2 : letter;
 	struct slice key = slice_of(name, key_len(name));
 	const char *value = name[key.len] == '=' ? name + key.len + 1 : NULL;
 	size_t i;
@@ -152,7 +162,7 @@ take_option(
 		if (slice_is(key, option_texts[i].name))
 			break;
 	}
-	if (i == OPTION_COUNT || (arg[1] != '-' && strcmp(arg, "-h") != 0))
+	if (i == OPTION_COUNT || (arg[1] != '-' && letter == NULL))
 		return err_set(err, ERR_INPUT,
 		    "there is no option '%s'; text that begins with - goes "
 		    "after --",

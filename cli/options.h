@@ -63,7 +63,8 @@ struct option_text {
 extern const struct option_text option_texts[OPTION_COUNT];
 
 /* Reads argv[1…]. "--name VALUE" and "--name=VALUE"; "--" ends the options;
- * "-h" is --help; "-" is a word. Errors: ERR_INPUT, fit to print. */
+ * "-h" is --help, "-V" --version; "-" is a word. Errors: ERR_INPUT, fit to
+ * print. */
 int options_parse(struct options *ret_options, int argc, char **argv,
     struct err *err) CHECKED;
 

@@ -50,7 +50,18 @@ static void
 put_output(struct watch *w, struct json output)
 {
 	struct buf *out = &w->cli->out;
+	struct json_writer j = json_writer(out);
+	size_t start = out->len;
 
+	if (w->cli->options.json) {
+		json_open(&j, '{');
+		json_key(&j, "output");
+		json_raw(
+		    &j, output.type == JSON_NONE ? SLICE("null") : output.raw);
+		json_close(&j);
+		print_one_line(out, start);
+		return;
+	}
 	if (w->cli->style.width > 0)
 		print_value(out, output);
 	else
@@ -59,28 +70,40 @@ put_output(struct watch *w, struct json output)
 		buf_putc(out, '\n');
 }
 
+/* Why there is no answer. A cancelled run has no other reason than that. */
+static void
+say_state(const struct watch *w, struct json body)
+{
+	struct json state = json_get(body, "state");
+	struct json reason = json_get(body, "reason");
+	struct json error = json_get(body, "error");
+	struct buf line = BUF_INIT(LIMIT_MESSAGE);
+
+	buf_printf(&line, "reeve: run %s is ", w->id);
+	print_value_word(&line, state, 0);
+	if (print_has(reason) && !slice_eq(reason.raw, state.raw)) {
+		buf_puts(&line, ": ");
+		print_value_word(&line, reason, 0);
+	}
+	if (print_has(error) && !slice_eq(error.raw, state.raw)) {
+		buf_puts(&line, ": ");
+		print_value_word(&line, error, 0);
+	}
+	cli_say("%.*s", SLICE_ARGS(buf_slice(&line)));
+	buf_release(&line);
+}
+
 static void
 on_end(struct watch *w, struct json body)
 {
-	struct json state = json_get(body, "state");
-	struct buf line = BUF_INIT(LIMIT_MESSAGE);
+	bool completed = json_is(json_get(body, "state"), "completed");
 
-	w->code = json_is(state, "completed") ? CLI_COMPLETED : CLI_FAILED;
-	if (!w->cli->options.output) {
-		buf_release(&line);
+	w->code = completed ? CLI_COMPLETED : CLI_FAILED;
+	if (!w->cli->options.output)
 		return;
-	}
 	put_output(w, json_get(body, "output"));
-	if (w->code == CLI_FAILED) {
-		buf_printf(&line, "reeve: run %s is ", w->id);
-		print_value_word(&line, state, 0);
-		buf_puts(&line, ": ");
-		print_value_word(&line, json_get(body, "reason"), 0);
-		buf_putc(&line, ' ');
-		print_value_word(&line, json_get(body, "error"), 0);
-		cli_say("%.*s", SLICE_ARGS(buf_slice(&line)));
-	}
-	buf_release(&line);
+	if (!completed)
+		say_state(w, body);
 }
 
 static void
@@ -89,7 +112,7 @@ on_event(void *arg, const struct msg_event *event, struct json body)
 	struct watch *w = arg;
 	const struct options *options = &w->cli->options;
 
-	if (options->json)
+	if (options->json && !options->output)
 		put_json(w, event, body);
 	else if (!options->output)
 		narrate(&w->narrator, event->type, body);
@@ -123,19 +146,21 @@ on_over(struct watch *w, struct json run)
 	struct buf line = BUF_INIT(LIMIT_MESSAGE);
 
 	print_value_word(&line, json_get(run, "state"), 0);
-	cli_say("reeve: run %s has ended already: %.*s", w->id,
-	    SLICE_ARGS(buf_slice(&line)));
+	if (!w->cli->options.output)
+		cli_say("reeve: run %s has ended already: %.*s", w->id,
+		    SLICE_ARGS(buf_slice(&line)));
 	buf_release(&line);
 	on_end(w, run);
 	if (cli_flush(w->cli, 0) != 0)
 		exit(CLI_FAILED);
 }
 
-/* Before a line on stderr: on a terminal both meet, in a file text goes on. */
+/* Before a line on stderr: on a terminal both meet, in a file text goes on. At
+ * the end of watching nothing goes on. */
 static void
-break_line(struct watch *w)
+break_line(struct watch *w, bool at_end)
 {
-	if (w->cli->style.width > 0)
+	if (at_end || w->cli->style.width > 0)
 		narrate_break(&w->narrator);
 	if (cli_flush(w->cli, 0) != 0)
 		exit(CLI_FAILED);
@@ -148,7 +173,7 @@ on_note(void *arg, enum follow_note note, struct json value)
 
 	switch (note) {
 	case FOLLOW_CONNECTION_LOST:
-		break_line(w);
+		break_line(w, false);
 		cli_say("reeve: lost the supervisor; the run is safe; trying "
 			"again for %u s",
 		    FOLLOW_LOST_MS / 1000);
@@ -184,7 +209,7 @@ finish(struct watch *w, enum follow_end end, uint64_t seq)
 
 	switch (end) {
 	case FOLLOW_DETACHED:
-		break_line(w);
+		break_line(w, true);
 		cli_say("reeve: detached; run %s goes on", w->id);
 		say_how_to_go_on(w, seq);
 		return CLI_WAITING;
@@ -228,7 +253,7 @@ watch_run(struct cli *cli, const struct uuid *run, uint64_t from_seq)
 		&end, &seq, &err) == 0) {
 		code = finish(&w, end, seq);
 	} else {
-		break_line(&w);
+		break_line(&w, true);
 		code = cli_fail(cli, &err);
 		if (code == CLI_UNREACHABLE)
 			say_how_to_go_on(&w, seq);
