@@ -79,10 +79,10 @@ with u as (
         $79::int8[], $80::int8[], $81::int8[]) as c(turn, call, state,
         idempotent, attempt, worker, process, session, outcome, sandbox, code,
         wall_ms, cpu_ms, rss_kb, stdout_bytes, stderr_bytes, dropped_bytes)
-    where t.run = u.id and t.turn = c.turn and t.call = c.call
+    where t.run = $1::uuid and t.turn = c.turn and t.call = c.call
 ), inbox as (
     delete from reeve_store.inbox b
     using u, unnest($82::text[], $83::text[]) as k(kind, key)
-    where b.run = u.id and b.kind = k.kind and b.key = k.key
+    where b.run = $1::uuid and b.kind = k.kind and b.key = k.key
 )
 select count(*)::int4 from u

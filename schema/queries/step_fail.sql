@@ -12,19 +12,19 @@ with u as (
 ), t as (
     update reeve_store.turns t set state = 'cancelled', end_step = u.step,
         ended_at = now()
-    from u where t.run = u.id and t.state = 'dispatched'
+    from u where t.run = $1::uuid and t.state = 'dispatched'
 ), c as (
     update reeve_store.tool_calls c set state = 'cancelled', end_step = u.step,
         ended_at = now(), outcome = 'cancelled'
-    from u where c.run = u.id and c.state in ('queued', 'dispatched')
+    from u where c.run = $1::uuid and c.state in ('queued', 'dispatched')
 ), o as (
     insert into reeve_store.items (run, turn, category, idx, step, type, item)
     select c.run, c.turn, 2, c.call, u.step, 'function_call_output',
         json_build_object('type', 'function_call_output', 'call_id', c.call_id,
             'output', 'Cancelled: the run failed.')
-    from u join reeve_store.tool_calls c on c.run = u.id
+    from u join reeve_store.tool_calls c on c.run = $1::uuid
     where c.state in ('queued', 'dispatched')
 ), b as (
-    delete from reeve_store.inbox b using u where b.run = u.id
+    delete from reeve_store.inbox b using u where b.run = $1::uuid
 )
 select count(*)::int4 from u

@@ -54,6 +54,6 @@ with u as (
     ) as c(turn, call, state, idempotent, attempt, worker, process, session,
         outcome, sandbox, code, wall_ms, cpu_ms, rss_kb, stdout_bytes,
         stderr_bytes, dropped_bytes)
-    where t.run = u.id and t.turn = c.turn and t.call = c.call
+    where t.run = $1::uuid and t.turn = c.turn and t.call = c.call
 )
 select count(*)::int4 from u

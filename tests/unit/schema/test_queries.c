@@ -133,6 +133,24 @@ generic_plan(PGconn *conn, int i)
 	return plan;
 }
 
+/* Each table is entered through an index that begins with the run. */
+static bool
+reads_one_run(const char *plan)
+{
+	const char *cond = plan;
+
+	if (strstr(plan, "Seq Scan on") != NULL)
+		return false;
+	while ((cond = strstr(cond, "Index Cond: ")) != NULL) {
+		cond += strlen("Index Cond: ");
+		cond += strspn(cond, "(");
+		if (strncmp(cond, "id = $1", 7) != 0 &&
+		    strncmp(cond, "run = $1", 8) != 0)
+			return false;
+	}
+	return true;
+}
+
 START_TEST(a_step_looks_at_no_other_run)
 {
 	static const enum db_query steps[] = { QUERY_step, QUERY_step_final,
@@ -144,9 +162,8 @@ START_TEST(a_step_looks_at_no_other_run)
 	for (size_t i = 0; i < COUNT(steps); i++) {
 		char *plan = generic_plan(conn, (int)steps[i]);
 
-		ck_assert_msg(strstr(plan, "using runs_pkey") != NULL &&
-				  strstr(plan, "runs_owned") == NULL,
-		    "%s:\n%s", queries[steps[i]].name, plan);
+		ck_assert_msg(reads_one_run(plan), "%s:\n%s",
+		    queries[steps[i]].name, plan);
 		mem_free(plan);
 	}
 	PQfinish(conn);
