@@ -41,6 +41,46 @@ run_at(struct load *load, const PGresult *r, int row)
 	return map_get(&load->runs, uuid_slice(&id));
 }
 
+/* A run from its row, without items, turns and calls. */
+static struct run *
+run_of_row(struct load *load, const PGresult *r, int row)
+{
+	struct uuid id = db_get_uuid(r, row, 0);
+	struct agent_entry *agent = agents_find(&load->sup->agents,
+	    db_get(r, row, 1), (uint32_t)db_get_int(r, row, 2), clock_ms());
+	struct slice session = db_get(r, row, 3);
+	struct run *run;
+
+	if (agent == NULL)
+		BUG("a run was claimed without its agent");
+	run = run_new(&id, &agent->agent);
+	run->agent_version = agent->version;
+	if (session.len > 0)
+		run->session = mem_string_n(session.ptr, session.len);
+	run->priority = (int)db_get_int(r, row, 4);
+	if (!run_state_by_name(db_get(r, row, 6), &run->state))
+		BUG("a row has an unknown state");
+	run->claim = (uint64_t)db_get_int(r, row, 7);
+	run->step = (uint64_t)db_get_int(r, row, 8);
+	run->turn = (uint32_t)db_get_int(r, row, 10);
+	run->active_before_ms = (uint64_t)db_get_int(r, row, 11);
+	run->age_before_ms = (uint64_t)db_get_int(r, row, 18);
+	if (db_get_int(r, row, 12) > 0)
+		run->not_before_ms =
+		    clock_ms() + (uint64_t)db_get_int(r, row, 12);
+	run->usage = (struct usage){ true, (uint64_t)db_get_int(r, row, 13),
+		(uint64_t)db_get_int(r, row, 14),
+		(uint64_t)db_get_int(r, row, 15),
+		(uint64_t)db_get_int(r, row, 16),
+		(uint64_t)db_get_int(r, row, 17) };
+	run->queued_ms = clock_ms();
+	log_info("run claimed", log_uuid("run", &id),
+	    log_num("claim", (int64_t)run->claim),
+	    log_num("strikes", db_get_int(r, row, 9)),
+	    log_str("state", run_state_name(run->state)));
+	return run;
+}
+
 static void
 on_claimed(void *arg, const PGresult *r, bool aborted, const struct err *err)
 {
@@ -49,42 +89,9 @@ on_claimed(void *arg, const PGresult *r, bool aborted, const struct err *err)
 	if (!came(load, aborted, err))
 		return;
 	for (int row = 0; row < PQntuples(r); row++) {
-		struct uuid id = db_get_uuid(r, row, 0);
-		struct agent_entry *agent =
-		    agents_find(&load->sup->agents, db_get(r, row, 1),
-			(uint32_t)db_get_int(r, row, 2), clock_ms());
-		struct slice session = db_get(r, row, 3);
-		struct run *run;
+		struct run *run = run_of_row(load, r, row);
 
-		if (agent == NULL)
-			BUG("a run was claimed without its agent");
-		run = run_new(&id, &agent->agent);
-		run->agent_version = agent->version;
-		if (session.len > 0)
-			run->session = mem_string_n(session.ptr, session.len);
-		run->priority = (int)db_get_int(r, row, 4);
-		if (!run_state_by_name(db_get(r, row, 6), &run->state))
-			BUG("a row has an unknown state");
-		run->claim = (uint64_t)db_get_int(r, row, 7);
-		run->step = (uint64_t)db_get_int(r, row, 8);
-		run->turn = (uint32_t)db_get_int(r, row, 10);
-		run->active_before_ms = (uint64_t)db_get_int(r, row, 11);
-		run->age_before_ms = (uint64_t)db_get_int(r, row, 18);
-		if (db_get_int(r, row, 12) > 0)
-			run->not_before_ms =
-			    clock_ms() + (uint64_t)db_get_int(r, row, 12);
-		run->usage =
-		    (struct usage){ true, (uint64_t)db_get_int(r, row, 13),
-			    (uint64_t)db_get_int(r, row, 14),
-			    (uint64_t)db_get_int(r, row, 15),
-			    (uint64_t)db_get_int(r, row, 16),
-			    (uint64_t)db_get_int(r, row, 17) };
-		run->queued_ms = clock_ms();
-		log_info("run claimed", log_uuid("run", &id),
-		    log_num("claim", (int64_t)run->claim),
-		    log_num("strikes", db_get_int(r, row, 9)),
-		    log_str("state", run_state_name(run->state)));
-		map_set(&load->runs, uuid_slice(&id), run);
+		map_set(&load->runs, uuid_slice(&run->id), run);
 	}
 }
 
