@@ -535,6 +535,7 @@ START_TEST(trouble_with_one_run_does_not_hold_the_others)
 	for (size_t n = 1; n < 12; n++)
 		job_is(&c.jobs[n], STORE_COMMITTED);
 	was_not_done(0);
+	ck_assert(c.jobs[0].entry.alone);
 	/* Nor those that come later. */
 	sql(c.owner, "update reeve_store.runs set step = 7, claim = 3");
 	sql(c.owner, "delete from reeve_store.items");
@@ -574,6 +575,7 @@ START_TEST(statements_that_still_do_not_fit_end_it_loudly)
 	CASE_UNTIL(&c, c.fatals == 1);
 	ck_assert_int_eq(c.fatal.kind, ERR_DB_SCHEMA);
 	ck_assert_str_eq(c.fatal.sqlstate, "42703");
+	ck_assert_uint_eq(store_stats(c.store)->failed_batches, 2);
 	was_not_done(0);
 }
 END_TEST
