@@ -3,9 +3,10 @@
 
     client.py SOCKET submit AGENT INPUT    prints the run's id
     client.py SOCKET follow ID             prints text as it streams
-    client.py SOCKET cancel ID
+    client.py SOCKET cancel ID             ends it
 
-Read it with docs/clients.md.
+SOCKET is the path of the supervisor's socket: $(cat var/service) after a
+quickstart. Read it with docs/clients.md.
 """
 import json
 import secrets
@@ -107,13 +108,34 @@ def follow(client, run):
     return 0 if body["state"] == "completed" else 1
 
 
-if __name__ == "__main__":
+def usage(text):
+    print(text, file=sys.stderr)
+    sys.exit(2)
+
+
+def run_id(text):
+    try:
+        return uuid.UUID(text).bytes
+    except ValueError:
+        usage("'%s' is no run id; submit prints one" % text)
+
+
+def main():
     match sys.argv[1:]:
         case [path, "submit", agent, text]:
             print(uuid.UUID(bytes=Client(path).submit(agent, text)))
         case [path, "follow", run]:
-            sys.exit(follow(Client(path), uuid.UUID(run).bytes))
+            run = run_id(run)
+            sys.exit(follow(Client(path), run))
         case [path, "cancel", run]:
-            Client(path).cancel(uuid.UUID(run).bytes)
+            run = run_id(run)
+            Client(path).cancel(run)
         case _:
-            sys.exit(__doc__)
+            usage(__doc__)
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit("\nstopped watching; a run that was accepted goes on")
