@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/map.h"
 #include "tests/unit/base/apart.h"
+#include "tests/unit/suite.h"
 
 #define FAILED_HERE 7
 
@@ -245,8 +246,6 @@ main(void)
 	Suite *suite = suite_create("base/alloc");
 	TCase *memory = tcase_create("memory");
 	TCase *failure = tcase_create("failure");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_loop_test(memory, new_memory_is_zeroed, 0, COUNT(sizes));
 	tcase_add_test(memory, growing_keeps_the_content);
@@ -260,8 +259,5 @@ main(void)
 	tcase_add_test(failure, a_hook_at_zero_is_off);
 	tcase_add_test(failure, each_allocation_of_a_composite_can_fail);
 	suite_add_tcase(suite, failure);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

@@ -10,6 +10,7 @@
 
 #include "base/list.h"
 #include "tests/unit/base/apart.h"
+#include "tests/unit/suite.h"
 
 static void
 break_a_rule(void)
@@ -153,8 +154,6 @@ main(void)
 	Suite *suite = suite_create("base");
 	TCase *bug = tcase_create("bug");
 	TCase *list = tcase_create("list");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_test(bug, a_bug_says_where_and_aborts);
 	tcase_add_test(bug, a_bug_leaves_no_core);
@@ -165,8 +164,5 @@ main(void)
 	tcase_add_test(list, a_member_may_leave_the_list_inside_a_walk);
 	tcase_add_test(list, removing_a_link_of_no_list_is_fine);
 	suite_add_tcase(suite, list);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

@@ -4,12 +4,12 @@
 #include "base/buf.h"
 
 #include <check.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "tests/unit/suite.h"
 
 START_TEST(appends_follow_each_other)
 {
@@ -266,13 +266,10 @@ END_TEST
 static char content[140001]; /* of the file that file_of made last */
 
 static int
-file_of(size_t size, char path[32])
+file_of(size_t size, char path[TEMP_PATH])
 {
-	int fd;
+	int fd = temp_file(path);
 
-	memcpy(path, "/tmp/reeve-test-XXXXXX", 23);
-	fd = mkstemp(path);
-	ck_assert_int_ne(fd, -1);
 	for (size_t i = 0; i < size; i++)
 		content[i] = (char)('a' + i % 26);
 	ck_assert_int_eq(pwrite(fd, content, size, 0), (ssize_t)size);
@@ -285,7 +282,7 @@ START_TEST(a_file_is_read_to_its_end)
 {
 	size_t size = file_sizes[_i];
 	struct buf buf = BUF_INIT(size);
-	char path[32];
+	char path[TEMP_PATH];
 	int fd = file_of(size, path);
 
 	ck_assert_int_eq(buf_read_all(&buf, fd, NULL), 0);
@@ -297,7 +294,6 @@ START_TEST(a_file_is_read_to_its_end)
 		ck_assert_mem_eq(buf.ptr, content, size);
 	buf_release(&buf);
 	close(fd);
-	unlink(path);
 }
 END_TEST
 
@@ -306,7 +302,7 @@ START_TEST(a_file_past_the_maximum_is_refused)
 	size_t size = file_sizes[_i];
 	struct buf buf = BUF_INIT(size);
 	struct err err = { 0 };
-	char path[32];
+	char path[TEMP_PATH];
 	int fd = file_of(size + 1, path);
 
 	ck_assert_int_eq(buf_read_file(&buf, path, &err), -1);
@@ -314,7 +310,6 @@ START_TEST(a_file_past_the_maximum_is_refused)
 	ck_assert_ptr_nonnull(strstr(err.text, path));
 	buf_release(&buf);
 	close(fd);
-	unlink(path);
 }
 END_TEST
 
@@ -336,7 +331,7 @@ START_TEST(only_regular_files_are_read_by_name)
 {
 	struct buf buf = BUF_INIT(10);
 	struct err err = { 0 };
-	char path[32];
+	char path[TEMP_PATH];
 	int fd = file_of(0, path);
 
 	close(fd);
@@ -344,7 +339,6 @@ START_TEST(only_regular_files_are_read_by_name)
 	ck_assert_int_eq(mkfifo(path, 0600), 0);
 	ck_assert_int_eq(buf_read_file(&buf, path, &err), -1);
 	ck_assert_int_eq(err.kind, ERR_INPUT);
-	unlink(path);
 	ck_assert_int_eq(buf_read_file(&buf, "/tmp", &err), -1);
 	ck_assert_str_eq(err.text, "/tmp: not a regular file");
 	ck_assert_uint_eq(buf.len, 0);
@@ -386,8 +380,6 @@ main(void)
 	TCase *limit = tcase_create("limit");
 	TCase *life = tcase_create("life");
 	TCase *file = tcase_create("read");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_test(put, appends_follow_each_other);
 	tcase_add_loop_test(put, numbers_are_decimal_digits, 0, COUNT(numbers));
@@ -416,8 +408,5 @@ main(void)
 	tcase_add_test(file, a_failing_read_says_why);
 	tcase_add_test(file, a_pipe_is_read_until_its_writer_leaves);
 	suite_add_tcase(suite, file);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

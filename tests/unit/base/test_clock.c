@@ -6,6 +6,8 @@
 #include <check.h>
 #include <time.h>
 
+#include "tests/unit/suite.h"
+
 static uint64_t
 kernel_ms(clockid_t id)
 {
@@ -75,16 +77,11 @@ main(void)
 {
 	Suite *suite = suite_create("base/clock");
 	TCase *tcase = tcase_create("clock");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_test(tcase, clocks_are_those_of_the_kernel);
 	tcase_add_test(tcase, clocks_stand_where_a_test_sets_them);
 	tcase_add_loop_test(
 	    tcase, times_are_written_as_rfc_3339, 0, COUNT(times));
 	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

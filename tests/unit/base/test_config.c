@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/config.h"
+#include "tests/unit/suite.h"
 
 static const char schema[] =
     "{\"type\":\"object\",\"additionalProperties\":false,"
@@ -126,16 +127,14 @@ END_TEST
 
 START_TEST(loads_a_file)
 {
-	char path[] = "/tmp/test-config-XXXXXX";
-	int fd = mkstemp(path);
+	char path[TEMP_PATH];
 	struct yaml yaml;
 	struct err err = { 0 };
 
-	ck_assert_int_eq(write(fd, "port: 5\n", 8), 8);
+	temp_file_of("port: 5\n", path);
 	ck_assert_int_eq(config_load(&yaml, path, schema, &err), 0);
 	ck_assert_int_eq(config_num(yaml_value(&yaml), "port", 0), 5);
 	yaml_release(&yaml);
-	close(fd);
 	unlink(path);
 	ck_assert_int_eq(config_load(&yaml, path, schema, &err), -1);
 	ck_assert_ptr_nonnull(strstr(err.text, path));
@@ -165,11 +164,5 @@ suite(void)
 int
 main(void)
 {
-	SRunner *runner = srunner_create(suite());
-	int failed;
-
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	return run_suite(suite());
 }

@@ -5,6 +5,7 @@
 #include <check.h>
 
 #include "base/decimal.h"
+#include "tests/unit/suite.h"
 
 static const struct {
 	const char *a, *b;
@@ -144,11 +145,5 @@ suite(void)
 int
 main(void)
 {
-	SRunner *runner = srunner_create(suite());
-	int failed;
-
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	return run_suite(suite());
 }

@@ -6,6 +6,7 @@
 #include <check.h>
 
 #include "base/utf8.h"
+#include "tests/unit/suite.h"
 
 #define TEXT_MAX (sizeof(((struct err *)0)->text) - 1)
 
@@ -216,8 +217,7 @@ main(void)
 	Suite *suite = suite_create("base/err");
 	TCase *text = tcase_create("text");
 	TCase *cut = tcase_create("cut");
-	SRunner *runner = srunner_create(suite);
-	int failed, n = COUNT(letters);
+	int n = COUNT(letters);
 
 	tcase_add_test(text, setting_fills_everything_anew);
 	tcase_add_test(text, nobody_need_listen);
@@ -234,8 +234,5 @@ main(void)
 	tcase_add_test(cut, a_hundred_contexts_do_not_hide_the_cause);
 	tcase_add_loop_test(cut, a_long_context_leaves_errno_readable, 0, n);
 	suite_add_tcase(suite, cut);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "base/alloc.h"
+#include "tests/unit/suite.h"
 
 #define FFFD "\xef\xbf\xbd"
 
@@ -416,8 +417,6 @@ main(void)
 	Suite *suite = suite_create("base/json");
 	TCase *string = tcase_create("string");
 	TCase *number = tcase_create("number");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	add_reading(suite);
 	tcase_add_loop_test(string, strings_are_decoded, 0, COUNT(strings));
@@ -432,8 +431,5 @@ main(void)
 	    number, numbers_are_read_as_doubles, 0, COUNT(doubles));
 	tcase_add_test(number, a_number_of_any_length_is_read);
 	suite_add_tcase(suite, number);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

@@ -5,6 +5,8 @@
 
 #include <check.h>
 
+#include "tests/unit/suite.h"
+
 static const struct {
 	const char *text;
 	const char *name; /* NULL: nothing stands twice */
@@ -106,16 +108,11 @@ main(void)
 {
 	Suite *suite = suite_create("base/json_names");
 	TCase *tcase = tcase_create("names");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_loop_test(
 	    tcase, the_first_name_that_stands_twice_is_named, 0, COUNT(texts));
 	tcase_add_test(tcase, many_names_at_any_depth_are_compared);
 	tcase_add_test(tcase, a_long_name_is_cut_in_the_message);
 	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

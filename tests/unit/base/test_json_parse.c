@@ -6,6 +6,8 @@
 
 #include <check.h>
 
+#include "tests/unit/suite.h"
+
 #define S(text)                                                                \
 	{                                                                      \
 		text, sizeof(text) - 1                                         \
@@ -371,8 +373,6 @@ main(void)
 	Suite *suite = suite_create("base/json_parse");
 	TCase *grammar = tcase_create("grammar");
 	TCase *depth = tcase_create("depth");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_loop_test(
 	    grammar, takes_what_the_rfc_takes, 0, COUNT(accepted));
@@ -387,8 +387,5 @@ main(void)
 	    depth, brackets_must_fit_at_every_depth, 0, COUNT(patterns));
 	tcase_add_test(depth, many_shallow_values_are_no_depth);
 	suite_add_tcase(suite, depth);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

@@ -8,6 +8,7 @@
 #include <signal.h>
 
 #include "tests/unit/base/apart.h"
+#include "tests/unit/suite.h"
 
 #define S(text)                                                                \
 	{                                                                      \
@@ -310,8 +311,6 @@ main(void)
 	Suite *suite = suite_create("base/json_write");
 	TCase *string = tcase_create("string");
 	TCase *writer = tcase_create("writer");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_loop_test(string, text_becomes_a_string, 0, COUNT(strings));
 	tcase_add_test(string, every_byte_comes_back);
@@ -323,8 +322,5 @@ main(void)
 	tcase_add_test(writer, a_full_buffer_is_found_at_the_end);
 	suite_add_tcase(suite, writer);
 	add_copies(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/utf8.h"
 #include "tests/unit/base/apart.h"
+#include "tests/unit/suite.h"
 
 #define NOW_MS   UINT64_C(1735787045678) /* 2025-01-02T03:04:05.678Z */
 #define TEXT_MAX 500
@@ -361,8 +362,6 @@ main(void)
 	TCase *fields = tcase_create("fields");
 	TCase *line = tcase_create("line");
 	TCase *cut = tcase_create("cut");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_loop_test(
 	    fields, texts_are_quoted_where_they_must, 0, COUNT(texts));
@@ -382,8 +381,5 @@ main(void)
 	tcase_add_test(cut, a_line_that_is_too_long_ends_well);
 	tcase_add_test(cut, a_long_logfmt_line_says_that_it_was_cut);
 	suite_add_tcase(suite, cut);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

@@ -9,6 +9,8 @@
 #include <sys/resource.h>
 #include <zmq.h>
 
+#include "tests/unit/suite.h"
+
 #define GUARD_MS 3000
 #define PAIRS    3
 
@@ -330,8 +332,6 @@ main(void)
 	Suite *s = suite_create("loop");
 	TCase *sockets = tcase_create("sockets do not stall");
 	TCase *turns = tcase_create("a pass ends each turn of the loop");
-	SRunner *runner = srunner_create(s);
-	int failed;
 
 	tcase_add_checked_fixture(sockets, set_up, tear_down);
 	tcase_add_checked_fixture(turns, set_up, tear_down);
@@ -350,8 +350,5 @@ main(void)
 	tcase_add_test(turns, a_removed_pass_does_not_run);
 	tcase_add_test(turns, a_stop_before_the_run_counts);
 	tcase_add_test(turns, the_loop_runs_again_after_a_stop);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	return run_suite(s);
 }

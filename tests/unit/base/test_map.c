@@ -7,6 +7,7 @@
 #include <signal.h>
 
 #include "tests/unit/base/apart.h"
+#include "tests/unit/suite.h"
 
 #define KEYS 500
 
@@ -231,8 +232,6 @@ main(void)
 	Suite *suite = suite_create("base/map");
 	TCase *entry = tcase_create("entry");
 	TCase *walk = tcase_create("walk");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_test(entry, an_empty_map_has_nothing);
 	tcase_add_test(entry, setting_again_returns_what_was_there);
@@ -246,8 +245,5 @@ main(void)
 	tcase_add_test(walk, a_walk_sees_each_entry_once);
 	tcase_add_loop_test(walk, a_walk_may_remove_what_it_was_given, 1, 5);
 	suite_add_tcase(suite, walk);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/pattern.h"
+#include "tests/unit/suite.h"
 
 #define PLENTY ((size_t)1 << 30)
 
@@ -203,11 +204,5 @@ suite(void)
 int
 main(void)
 {
-	SRunner *runner = srunner_create(suite());
-	int failed;
-
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	return run_suite(suite());
 }

@@ -4,6 +4,7 @@
  */
 #include "base/utf8.h"
 #include "tests/unit/base/schema_text.h"
+#include "tests/unit/suite.h"
 
 /* ---- texts ---- */
 
@@ -487,11 +488,5 @@ suite(void)
 int
 main(void)
 {
-	SRunner *runner = srunner_create(suite());
-	int failed;
-
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	return run_suite(suite());
 }

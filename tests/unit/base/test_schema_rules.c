@@ -3,6 +3,7 @@
  * schema_ref.c): tables of schema, value and what the draft says about them.
  */
 #include "tests/unit/base/schema_text.h"
+#include "tests/unit/suite.h"
 
 struct row {
 	const char *schema, *value;
@@ -400,11 +401,5 @@ suite(void)
 int
 main(void)
 {
-	SRunner *runner = srunner_create(suite());
-	int failed;
-
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	return run_suite(suite());
 }

@@ -3,6 +3,7 @@
  * others.
  */
 #include "tests/unit/base/schema_text.h"
+#include "tests/unit/suite.h"
 
 /* ---- schemas that cannot be applied ---- */
 
@@ -195,11 +196,5 @@ suite(void)
 int
 main(void)
 {
-	SRunner *runner = srunner_create(suite());
-	int failed;
-
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	return run_suite(suite());
 }

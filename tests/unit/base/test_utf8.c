@@ -6,6 +6,8 @@
 
 #include <check.h>
 
+#include "tests/unit/suite.h"
+
 #define FFFD "\xef\xbf\xbd"
 
 START_TEST(every_code_point_is_written_and_read_back)
@@ -215,8 +217,6 @@ main(void)
 	TCase *code = tcase_create("code");
 	TCase *check = tcase_create("check");
 	TCase *cut = tcase_create("cut");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_set_timeout(code, 60);
 	tcase_add_test(code, every_code_point_is_written_and_read_back);
@@ -234,8 +234,5 @@ main(void)
 	tcase_add_test(cut, cuts_fall_between_characters);
 	tcase_add_test(cut, bad_bytes_are_cut_where_asked);
 	suite_add_tcase(suite, cut);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "tests/unit/suite.h"
 
 /* Ids never go back in one process: each test takes a later century. */
 #define YEAR_2100_MS     UINT64_C(4102444800000)
@@ -245,8 +246,6 @@ main(void)
 	Suite *suite = suite_create("base/uuid");
 	TCase *made = tcase_create("made");
 	TCase *text = tcase_create("text");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_test(made, version_7_carries_the_wall_clock);
 	tcase_add_test(made, version_7_rises_while_the_clock_stands);
@@ -261,8 +260,5 @@ main(void)
 	tcase_add_loop_test(text, refuses_other_forms, 0, COUNT(refused));
 	tcase_add_test(text, reads_no_byte_behind_a_text_without_end);
 	suite_add_tcase(suite, text);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

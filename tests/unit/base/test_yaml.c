@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/yaml.h"
+#include "tests/unit/suite.h"
 
 static struct yaml
 parse(const char *text)
@@ -378,13 +379,12 @@ END_TEST
 
 START_TEST(loads_a_file_and_names_it_in_errors)
 {
-	char path[] = "/tmp/test-yaml-XXXXXX";
-	int fd = mkstemp(path);
+	char path[TEMP_PATH];
+	int fd = temp_file(path);
 	struct yaml yaml;
 	struct err err = { 0 };
-	char want[64];
+	char want[128];
 
-	ck_assert_int_ne(fd, -1);
 	ck_assert_int_eq(write(fd, "a: 1\n", 5), 5);
 	ck_assert_int_eq(yaml_load(&yaml, path, &err), 0);
 	ck_assert(slice_is(yaml_value(&yaml).raw, "{\"a\":1}"));
@@ -434,11 +434,5 @@ suite(void)
 int
 main(void)
 {
-	SRunner *runner = srunner_create(suite());
-	int failed;
-
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	return run_suite(suite());
 }

@@ -8,13 +8,14 @@
 #include "cli/client.h"
 
 #include <check.h>
-#include <unistd.h>
 #include <zmq.h>
 
-#define FRONT_PATH_MAX 100
+#include "tests/unit/temp.h"
+
+#define FRONT_PATH_MAX (TEMP_PATH + sizeof("/front"))
 
 struct front {
-	char dir[FRONT_PATH_MAX / 2], path[FRONT_PATH_MAX];
+	char path[FRONT_PATH_MAX];
 	void *zmq; /* owned; not the client's */
 	struct loop *loop;
 	struct link *link; /* owned; NULL while the front is down */
@@ -113,9 +114,10 @@ front_later(
 static inline void
 front_place(struct front *front)
 {
-	snprintf(front->dir, sizeof(front->dir), "/tmp/reeve-cli-XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(front->dir));
-	snprintf(front->path, sizeof(front->path), "%s/front", front->dir);
+	char dir[TEMP_PATH];
+
+	temp_folder(dir);
+	snprintf(front->path, sizeof(front->path), "%s/front", dir);
 }
 
 /* Joins the client's loop and listens. */
@@ -133,14 +135,8 @@ front_join(struct front *front, struct client *client)
 static inline void
 front_release(struct front *front)
 {
-	char lock[FRONT_PATH_MAX + 8];
-
 	if (front->zmq != NULL)
 		zmq_ctx_term(front->zmq);
-	snprintf(lock, sizeof(lock), "%s.lock", front->path);
-	unlink(lock);
-	unlink(front->path);
-	rmdir(front->dir);
 }
 
 static inline void

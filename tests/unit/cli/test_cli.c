@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "cli/cli.h"
 #include "tests/unit/cli/capture.h"
+#include "tests/unit/suite.h"
 
 static const struct {
 	enum err_kind kind;
@@ -154,8 +155,6 @@ main(void)
 {
 	Suite *suite = suite_create("cli/cli");
 	TCase *error = tcase_create("errors"), *word = tcase_create("words");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_loop_test(
 	    error, ends_with_the_code_that_fits_the_error, 0, COUNT(codes));
@@ -168,8 +167,5 @@ main(void)
 	tcase_add_test(word, takes_only_whole_ids);
 	suite_add_tcase(suite, error);
 	suite_add_tcase(suite, word);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	return run_suite(suite);
 }

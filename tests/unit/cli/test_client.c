@@ -4,6 +4,7 @@
  */
 #include "base/alloc.h"
 #include "tests/unit/cli/front.h"
+#include "tests/unit/suite.h"
 
 static struct front front;
 static struct client *client;
@@ -420,8 +421,6 @@ main(void)
 	TCase *absent = tcase_create("absence");
 	TCase *silent = tcase_create("silence");
 	TCase *patient[] = { answer, broken, event, place };
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_test(answer, takes_the_answer_to_its_own_request);
 	tcase_add_test(answer, keeps_a_large_answer_until_it_is_released);
@@ -449,8 +448,5 @@ main(void)
 	suite_add_tcase(suite, absent);
 	tcase_add_checked_fixture(silent, setup_silent, teardown);
 	suite_add_tcase(suite, silent);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	return run_suite(suite);
 }

@@ -6,6 +6,8 @@
 
 #include <check.h>
 
+#include "tests/unit/suite.h"
+
 #define DOCUMENT "docs/commands.md"
 
 START_TEST(finds_every_command_by_its_name_alone)
@@ -98,8 +100,6 @@ main(void)
 {
 	Suite *suite = suite_create("cli/command");
 	TCase *table = tcase_create("the table"), *help = tcase_create("help");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_test(table, finds_every_command_by_its_name_alone);
 	tcase_add_test(help, explains_each_command_with_an_example);
@@ -107,8 +107,5 @@ main(void)
 	tcase_add_test(help, is_what_the_document_says);
 	suite_add_tcase(suite, table);
 	suite_add_tcase(suite, help);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	return run_suite(suite);
 }

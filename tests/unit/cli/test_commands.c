@@ -3,8 +3,12 @@
  * supervisor, what they print of its answer, and the code they end with.
  */
 #include "cli/command.h"
+
+#include <signal.h>
+
 #include "tests/unit/cli/capture.h"
 #include "tests/unit/cli/front.h"
+#include "tests/unit/suite.h"
 
 #define ID "01234567-89ab-7def-8123-456789abcdef"
 
@@ -97,7 +101,7 @@ START_TEST(lists_what_was_asked_for)
 	    CLI_COMPLETED);
 	ck_assert_str_eq(captured.out,
 	    "ID                                    STATE   AGENT  SESSION  "
-	    "CREATED              TURNS  TOKENS  OUTPUT\n" ID
+	    "CREATED              TURNS  TOKENS  RESULT\n" ID
 	    "  failed  a               2026-01-02 03:04:05  2      431     "
 	    "no key\n");
 	ck_assert_int_eq(RUN("list", "--json", "--state", "failed", "--agent",
@@ -219,11 +223,11 @@ write_agent(const char *dir, const char *file, const char *name)
 
 START_TEST(applies_all_agents_of_a_folder_at_once)
 {
-	char dir[] = "/tmp/reeve-agents-XXXXXX", path[200];
+	char dir[TEMP_PATH];
 
 	front.on_message = check_apply;
 	front_join(&front, cli.client);
-	ck_assert_ptr_nonnull(mkdtemp(dir));
+	temp_folder(dir);
 	write_agent(dir, "1.yaml", "one");
 	write_agent(dir, "2.yml", "two");
 	ck_assert_int_eq(RUN("apply", dir), CLI_COMPLETED);
@@ -234,11 +238,6 @@ START_TEST(applies_all_agents_of_a_folder_at_once)
 	ck_assert_int_eq(RUN("apply", dir), CLI_FAILED);
 	ck_assert_ptr_nonnull(strstr(captured.err, "2.yml:1"));
 	ck_assert_uint_eq(front.count, 1);
-	snprintf(path, sizeof(path), "%s/1.yaml", dir);
-	unlink(path);
-	snprintf(path, sizeof(path), "%s/2.yml", dir);
-	unlink(path);
-	rmdir(dir);
 }
 END_TEST
 
@@ -364,6 +363,72 @@ START_TEST(prints_only_the_answer)
 }
 END_TEST
 
+START_TEST(prints_only_the_answer_as_json_for_programs)
+{
+	front.on_message = play_run;
+	front_join(&front, cli.client);
+	end_body = completed;
+	ck_assert_int_eq(
+	    RUN("run", "a", "x", "--output", "--json"), CLI_COMPLETED);
+	ck_assert_str_eq(captured.out, "{\"output\":\"4\\u001b[1m2\"}\n");
+	end_body = incomplete;
+	ck_assert_int_eq(RUN("tail", ID, "--output", "--json"), CLI_FAILED);
+	ck_assert_str_eq(captured.out, "{\"output\":null}\n");
+}
+END_TEST
+
+START_TEST(says_once_that_a_run_is_cancelled)
+{
+	front.on_message = play_run;
+	front_join(&front, cli.client);
+	end_body = "{\"state\":\"cancelled\",\"reason\":\"cancelled\","
+		   "\"error\":null,\"output\":null}";
+	ck_assert_int_eq(RUN("tail", ID, "--output"), CLI_FAILED);
+	ck_assert_str_eq(captured.err, "reeve: run " ID " is cancelled\n"
+				       "look at it: reeve show " ID "\n");
+}
+END_TEST
+
+static void
+interrupt(struct front *f)
+{
+	(void)f;
+	raise(SIGINT);
+}
+
+/* Text without its end, then Ctrl-C. */
+static void
+stream_and_interrupt(struct front *f, const struct msg *msg, struct slice body)
+{
+	struct uuid run;
+
+	(void)body;
+	if (msg->id != MSG_watch)
+		return;
+	ck_assert_int_eq(uuid_parse(SLICE(ID), &run, NULL), 0);
+	front_event(f, &run, 1, "turn_started", false,
+	    "{\"turn\":1,\"attempt\":1,\"model\":\"m\"}");
+	front_event(f, &run, 1, "delta", false,
+	    "{\"turn\":1,\"attempt\":1,\"offset\":0,"
+	    "\"deltas\":[[\"text\",0,\"four five\"]]}");
+	front_later(f, 100, interrupt); /* when the text was printed */
+}
+
+START_TEST(detaches_on_a_line_of_its_own)
+{
+	const char *text;
+
+	front.on_message = stream_and_interrupt;
+	front_join(&front, cli.client);
+	ck_assert_int_eq(RUN("tail", ID), CLI_WAITING);
+	text = strstr(captured.out, "four five");
+	ck_assert_ptr_nonnull(text);
+	ck_assert_str_eq(text, "four five\n");
+	ck_assert_ptr_nonnull(
+	    strstr(captured.err, "reeve: detached; run " ID " goes on\n"));
+}
+END_TEST
+
 START_TEST(ends_with_1_and_a_reason_when_a_run_did_not_complete)
 {
 	front.on_message = play_run;
@@ -386,8 +451,6 @@ main(void)
 	TCase *ask = tcase_create("questions"), *start = tcase_create("starts");
 	TCase *watch = tcase_create("following");
 	TCase *all[] = { ask, start, watch };
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_test(ask, lists_what_was_asked_for);
 	tcase_add_test(ask, refuses_a_state_that_there_is_not);
@@ -401,14 +464,14 @@ main(void)
 	tcase_add_test(watch, prints_a_run_for_people);
 	tcase_add_test(watch, prints_a_run_for_programs);
 	tcase_add_test(watch, prints_only_the_answer);
+	tcase_add_test(watch, prints_only_the_answer_as_json_for_programs);
+	tcase_add_test(watch, says_once_that_a_run_is_cancelled);
+	tcase_add_test(watch, detaches_on_a_line_of_its_own);
 	tcase_add_test(
 	    watch, ends_with_1_and_a_reason_when_a_run_did_not_complete);
 	for (size_t i = 0; i < COUNT(all); i++) {
 		tcase_add_checked_fixture(all[i], setup, teardown);
 		suite_add_tcase(suite, all[i]);
 	}
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	return run_suite(suite);
 }

@@ -8,6 +8,7 @@
 #include <signal.h>
 
 #include "tests/unit/cli/front.h"
+#include "tests/unit/suite.h"
 
 #define LOG_MAX 4096
 
@@ -531,8 +532,6 @@ main(void)
 	TCase *refusal = tcase_create("refusals");
 	TCase *person = tcase_create("people");
 	TCase *all[] = { events, lost, refusal, person };
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_test(
 	    events, gives_each_stored_event_once_and_every_passing_one);
@@ -556,8 +555,5 @@ main(void)
 		tcase_add_checked_fixture(all[i], setup, teardown);
 		suite_add_tcase(suite, all[i]);
 	}
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	return run_suite(suite);
 }

@@ -6,6 +6,8 @@
 
 #include <check.h>
 
+#include "tests/unit/suite.h"
+
 #define EVENTS_MAX 12
 
 struct event {
@@ -331,8 +333,6 @@ main(void)
 {
 	Suite *suite = suite_create("cli/narrate");
 	TCase *story = tcase_create("stories"), *look = tcase_create("looks");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_loop_test(story, tells_each_story, 0, COUNT(stories));
 	tcase_add_test(story, streams_a_text_longer_than_it_holds);
@@ -340,8 +340,5 @@ main(void)
 	tcase_add_test(look, says_what_a_run_waits_for_only_between_lines);
 	suite_add_tcase(suite, story);
 	suite_add_tcase(suite, look);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	return run_suite(suite);
 }

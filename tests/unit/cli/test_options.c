@@ -3,6 +3,8 @@
 
 #include <check.h>
 
+#include "tests/unit/suite.h"
+
 #define ARGV_MAX 80
 
 /* Splits a line at blanks into argv. */
@@ -57,6 +59,18 @@ START_TEST(takes_a_lone_dash_and_what_follows_two_as_words)
 	ck_assert_str_eq(o.words[3], "--json");
 	ck_assert_str_eq(o.words[4], "-x");
 	ck_assert(!o.json);
+}
+END_TEST
+
+START_TEST(knows_two_options_by_one_letter)
+{
+	struct options o;
+
+	ck_assert_int_eq(parse("-V", &o, NULL), 0);
+	ck_assert(o.version);
+	ck_assert(!o.help);
+	ck_assert_int_eq(parse("-h", &o, NULL), 0);
+	ck_assert(o.help);
 }
 END_TEST
 
@@ -189,12 +203,11 @@ main(void)
 	Suite *suite = suite_create("cli/options");
 	TCase *reads = tcase_create("reads"),
 	      *refuses = tcase_create("refuses");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_loop_test(
 	    reads, takes_options_before_and_behind_the_words, 0, 4);
 	tcase_add_test(reads, takes_a_lone_dash_and_what_follows_two_as_words);
+	tcase_add_test(reads, knows_two_options_by_one_letter);
 	tcase_add_test(
 	    reads, takes_the_next_word_as_value_whatever_it_looks_like);
 	tcase_add_test(reads, reads_times_from_now_and_by_the_calendar);
@@ -205,8 +218,5 @@ main(void)
 	tcase_add_test(refuses, names_the_option_that_a_command_does_not_take);
 	suite_add_tcase(suite, reads);
 	suite_add_tcase(suite, refuses);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	return run_suite(suite);
 }

@@ -3,6 +3,8 @@
 
 #include <check.h>
 
+#include "tests/unit/suite.h"
+
 static struct buf out;
 
 static void
@@ -269,8 +271,6 @@ main(void)
 	      *block = tcase_create("blocks");
 	TCase *value = tcase_create("values"), *table = tcase_create("tables");
 	TCase *all[] = { safe, block, value, table };
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_test(safe, lets_no_control_character_through);
 	tcase_add_loop_test(
@@ -290,8 +290,5 @@ main(void)
 		tcase_add_checked_fixture(all[i], setup, teardown);
 		suite_add_tcase(suite, all[i]);
 	}
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	return run_suite(suite);
 }

@@ -3,6 +3,8 @@
 
 #include <check.h>
 
+#include "tests/unit/suite.h"
+
 static const char finished[] =
     "{\"run\":{\"id\":\"01234567-89ab-7def-8123-456789abcdef\","
     "\"agent\":\"assistant\",\"agent_version\":3,\"session\":\"s 1\","
@@ -170,15 +172,10 @@ main(void)
 {
 	Suite *suite = suite_create("cli/show");
 	TCase *account = tcase_create("accounts");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_loop_test(account, tells_what_happened_and_what_to_do_next, 0,
 	    COUNT(accounts));
 	tcase_add_loop_test(account, survives_replies_that_make_no_sense, 0, 8);
 	suite_add_tcase(suite, account);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	return run_suite(suite);
 }

@@ -3,6 +3,8 @@
 
 #include <check.h>
 
+#include "tests/unit/suite.h"
+
 #define DAY UINT64_C(86400000)
 
 static const struct {
@@ -101,8 +103,6 @@ main(void)
 {
 	Suite *suite = suite_create("cli/when");
 	TCase *time = tcase_create("times"), *span = tcase_create("spans");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_loop_test(time, reads_a_time, 0, COUNT(times));
 	tcase_add_loop_test(time, refuses_what_is_no_time, 0, COUNT(no_times));
@@ -111,8 +111,5 @@ main(void)
 	tcase_add_loop_test(span, refuses_what_is_no_span, 0, COUNT(no_spans));
 	suite_add_tcase(suite, time);
 	suite_add_tcase(suite, span);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	return run_suite(suite);
 }

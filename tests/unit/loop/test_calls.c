@@ -3,6 +3,7 @@
  * call order, nothing is dispatched that cannot be, losses are told.
  */
 #include "tests/unit/loop/loop_case.h"
+#include "tests/unit/suite.h"
 
 static void
 case_request(const struct loop_case *c, struct buf *out)
@@ -343,8 +344,6 @@ main(void)
 {
 	Suite *suite = suite_create("loop/calls");
 	TCase *calls = tcase_create("calls");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_loop_test(calls,
 	    outputs_stand_in_call_order_whatever_comes_first, 0, COUNT(orders));
@@ -368,9 +367,5 @@ main(void)
 	tcase_add_test(calls, calls_with_one_id_are_answered_each);
 	tcase_add_test(calls, bad_bytes_of_an_output_are_scrubbed);
 	suite_add_tcase(suite, calls);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return run_suite(suite);
 }

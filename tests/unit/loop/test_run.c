@@ -3,6 +3,7 @@
  * what its table always holds.
  */
 #include "tests/unit/loop/loop_case.h"
+#include "tests/unit/suite.h"
 
 /* ---- the table ---- */
 
@@ -576,8 +577,6 @@ main(void)
 {
 	Suite *suite = suite_create("loop/run");
 	TCase *table = tcase_create("table");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_loop_test(table, final_states_have_no_exit, 0, RUN_STATES);
 	tcase_add_loop_test(table,
@@ -589,9 +588,5 @@ main(void)
 	    table, names_of_states_are_read_back, 0, RUN_STATES);
 	suite_add_tcase(suite, table);
 	add_answers(suite);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return run_suite(suite);
 }

@@ -4,12 +4,12 @@
  */
 #include <check.h>
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/schema_check.h"
 #include "proto/agent.h"
 #include "tests/unit/base/json_text.h"
+#include "tests/unit/suite.h"
 
 static int
 read_agent(struct agent *ret_agent, const char *text, struct err *err)
@@ -265,13 +265,12 @@ END_TEST
 
 /* ---- files ---- */
 
-static char folder[64];
+static char folder[TEMP_PATH];
 
 static void
 make_folder(void)
 {
-	snprintf(folder, sizeof(folder), "/tmp/test-agent-XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(folder));
+	temp_folder(folder);
 }
 
 static void
@@ -285,21 +284,6 @@ put_file(const char *name, const char *text)
 	ck_assert_int_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
 	close(fd);
 	close(at);
-}
-
-static void
-drop_folder(void)
-{
-	static const char *const names[] = { "b.yaml", "a.yml", "c.yaml",
-		"notes.txt", ".hidden.yaml", "yaml", "d.yaml.bak" };
-	int at = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	for (size_t i = 0; i < COUNT(names); i++)
-		unlinkat(at, names[i], 0);
-	unlinkat(at, "sub/x.yaml", 0);
-	unlinkat(at, "sub", AT_REMOVEDIR);
-	close(at);
-	ck_assert_int_eq(rmdir(folder), 0);
 }
 
 /* What the handler was given, a line each. */
@@ -474,7 +458,7 @@ suite(void)
 	    one, refuses_what_is_no_definition, 0, (int)COUNT(broken));
 	tcase_add_test(one, refuses_a_definition_that_is_too_long);
 	suite_add_tcase(s, one);
-	tcase_add_checked_fixture(files, make_folder, drop_folder);
+	tcase_add_checked_fixture(files, make_folder, NULL);
 	tcase_add_test(files, loads_the_yaml_files_of_a_folder_in_name_order);
 	tcase_add_test(files, loads_one_file);
 	tcase_add_loop_test(files, an_error_in_the_last_file_changes_nothing, 0,
@@ -490,11 +474,5 @@ suite(void)
 int
 main(void)
 {
-	SRunner *runner = srunner_create(suite());
-	int failed;
-
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	return run_suite(suite());
 }

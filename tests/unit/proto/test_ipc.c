@@ -10,15 +10,16 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-static char dir[64], path[128], lock_path[140];
+#include "tests/unit/suite.h"
+
+static char dir[TEMP_PATH], path[128], lock_path[140];
 static struct err err;
 
 static void
 set_up(void)
 {
 	memset(&err, 0, sizeof(err));
-	snprintf(dir, sizeof(dir), "/tmp/reeve-ipc-XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(dir));
+	temp_folder(dir);
 	snprintf(path, sizeof(path), "%s/sock", dir);
 	snprintf(lock_path, sizeof(lock_path), "%s.lock", path);
 }
@@ -184,8 +185,6 @@ main(void)
 	Suite *s = suite_create("ipc");
 	TCase *owner = tcase_create("one owner per path");
 	TCase *names = tcase_create("paths");
-	SRunner *runner = srunner_create(s);
-	int failed;
 
 	tcase_add_checked_fixture(owner, set_up, tear_down);
 	tcase_add_checked_fixture(names, set_up, tear_down);
@@ -201,8 +200,5 @@ main(void)
 	tcase_add_loop_test(names, a_path_may_have_107_bytes, 0, 2);
 	tcase_add_loop_test(
 	    names, other_endpoints_are_refused, 0, COUNT(no_endpoints));
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	return run_suite(s);
 }

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "tests/unit/proto/wait.h"
+#include "tests/unit/suite.h"
 
 #include <check.h>
 #include <dirent.h>
@@ -13,7 +14,7 @@
 #include <zmq.h>
 
 static void *zmq;
-static char dir[64];
+static char dir[TEMP_PATH];
 static char endpoint[128];
 
 /* What one side has heard. */
@@ -125,8 +126,7 @@ set_up(void)
 {
 	memset(&router, 0, sizeof(router));
 	memset(&dealer, 0, sizeof(dealer));
-	snprintf(dir, sizeof(dir), "/tmp/reeve-link-XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(dir));
+	temp_folder(dir);
 	snprintf(endpoint, sizeof(endpoint), "ipc://%s/sock", dir);
 	zmq = zmq_ctx_new();
 	wait_set_up();
@@ -736,11 +736,5 @@ suite(void)
 int
 main(void)
 {
-	SRunner *runner = srunner_create(suite());
-	int failed;
-
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	return run_suite(suite());
 }

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "proto/catalogue.h"
 #include "proto/scan.h"
+#include "tests/unit/suite.h"
 
 #include <check.h>
 
@@ -746,11 +747,5 @@ suite(void)
 int
 main(void)
 {
-	SRunner *runner = srunner_create(suite());
-	int failed;
-
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	return run_suite(suite());
 }

@@ -5,6 +5,7 @@
 #include "workers/session.h"
 
 #include "proto/limits.h"
+#include "tests/unit/suite.h"
 
 #include <check.h>
 
@@ -147,8 +148,6 @@ main(void)
 	Suite *s = suite_create("session");
 	TCase *lease = tcase_create("the lease runs from what left here");
 	TCase *hello = tcase_create("hello until welcomed");
-	SRunner *runner = srunner_create(s);
-	int failed;
 
 	tcase_add_checked_fixture(lease, set_up, NULL);
 	tcase_add_checked_fixture(hello, set_up, NULL);
@@ -166,8 +165,5 @@ main(void)
 	tcase_add_test(hello, a_hello_that_was_not_sent_has_no_number);
 	tcase_add_test(hello, no_hello_is_due_without_connection);
 	tcase_add_test(hello, two_hellos_are_a_second_apart);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	return run_suite(s);
 }

@@ -7,8 +7,8 @@
 
 #include "base/clock.h"
 #include "tests/unit/proto/supervisor_asks.h"
+#include "tests/unit/suite.h"
 
-#include <unistd.h>
 #include <zmq.h>
 
 #define SLOTS 4u
@@ -23,7 +23,6 @@ static struct {
 	uint64_t slow_ms; /* that a start takes */
 } work;
 
-static char dir[64];
 static uint32_t slots;
 static struct worker *worker;
 static uint64_t now;
@@ -172,6 +171,8 @@ start(uint64_t attempt)
 static inline void
 set_up(void)
 {
+	char dir[TEMP_PATH];
+
 	memset(&sup, 0, sizeof(sup));
 	memset(&work, 0, sizeof(work));
 	sup.welcome = sup.echo = true;
@@ -179,8 +180,7 @@ set_up(void)
 	slots = SLOTS;
 	now = 1000000;
 	clock_set(now, now);
-	snprintf(dir, sizeof(dir), "/tmp/reeve-worker-XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(dir));
+	temp_folder(dir);
 	snprintf(endpoint, sizeof(endpoint), "ipc://%s/sock", dir);
 	zmq = zmq_ctx_new();
 	wait_set_up();
@@ -198,30 +198,13 @@ set_up_connected(void)
 static inline void
 tear_down(void)
 {
-	char path[128];
-
 	worker = worker_free(worker);
 	sup.link = link_free(sup.link, 0);
 	loop_release(&loop);
 	zmq_ctx_term(zmq);
 	for (size_t i = 0; i < sup.count; i++)
 		mem_free(sup.heard[i].body);
-	snprintf(path, sizeof(path), "%s/sock.lock", dir);
-	unlink(path);
-	rmdir(dir);
 	clock_set(0, 0);
-}
-
-static inline int
-run_suite(Suite *s)
-{
-	SRunner *runner = srunner_create(s);
-	int failed;
-
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
 }
 
 static inline TCase *

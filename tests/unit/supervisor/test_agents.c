@@ -4,6 +4,7 @@
 #include <check.h>
 
 #include "supervisor/agents.h"
+#include "tests/unit/suite.h"
 
 #define ONE "{\"name\":\"a\",\"model\":\"m\",\"max_active\":3}"
 
@@ -58,16 +59,10 @@ main(void)
 {
 	Suite *suite = suite_create("supervisor/agents");
 	TCase *tests = tcase_create("agents");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_test(tests, a_version_is_found_for_ever);
 	tcase_add_test(tests, the_newest_version_is_believed_for_a_while);
 	tcase_add_test(tests, a_bad_definition_is_refused_and_not_kept);
 	suite_add_tcase(suite, tests);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return run_suite(suite);
 }

@@ -2,27 +2,18 @@
  * Promises about reeve.yaml: what is read, what is refused, and in which words.
  */
 #include <check.h>
-#include <fcntl.h>
-#include <unistd.h>
 
 #include "base/config.h"
 #include "supervisor/config.h"
+#include "tests/unit/suite.h"
 
-static char path[] = "/tmp/reeve-config-XXXXXX";
+static char path[TEMP_PATH];
 
 static int
 read_text(struct config *config, const char *text, struct err *err)
 {
-	int fd, rc;
-
-	snprintf(path, sizeof(path), "/tmp/reeve-config-XXXXXX");
-	fd = mkstemp(path);
-	ck_assert_int_ne(fd, -1);
-	ck_assert_int_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
-	close(fd);
-	rc = config_read(config, path, err);
-	unlink(path);
-	return rc;
+	temp_file_of(text, path);
+	return config_read(config, path, err);
 }
 
 START_TEST(reads_every_key)
@@ -103,16 +94,10 @@ main(void)
 {
 	Suite *suite = suite_create("supervisor/config");
 	TCase *tests = tcase_create("config");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_test(tests, reads_every_key);
 	tcase_add_loop_test(tests, refuses_with_file_line_and_what_is_allowed,
 	    0, COUNT(refused));
 	suite_add_tcase(suite, tests);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return run_suite(suite);
 }

@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "supervisor/events.h"
+#include "tests/unit/suite.h"
 
 #define SEEN_MAX 16
 
@@ -203,8 +204,6 @@ main(void)
 {
 	Suite *suite = suite_create("supervisor/events");
 	TCase *events = tcase_create("events");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_test(events, an_accepted_run_tells_its_acceptance_first);
 	tcase_add_test(
@@ -213,9 +212,5 @@ main(void)
 	tcase_add_test(events, the_end_is_the_last_event_and_holds_the_output);
 	tcase_add_test(events, an_output_is_told_with_its_outcome);
 	suite_add_tcase(suite, events);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return run_suite(suite);
 }

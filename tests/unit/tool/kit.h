@@ -25,7 +25,7 @@ struct kit {
 	uv_loop_t loop;
 	struct sandbox *sandbox;
 	struct calls calls;
-	char folder[32]; /* shown as /tools */
+	char folder[TEMP_PATH]; /* shown as /tools */
 	struct tool tool;
 	struct tool_word argv[3];
 	struct json parameters;
@@ -130,8 +130,7 @@ kit_start(struct kit *kit)
 	struct err err = { 0 };
 
 	*kit = (struct kit){ .text = BUF_INIT(4u * OUTPUT_TEXT_BYTES) };
-	snprintf(kit->folder, sizeof(kit->folder), "/tmp/reeve-test-XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(kit->folder));
+	temp_folder(kit->folder);
 	ck_assert_int_eq(chmod(kit->folder, 0755), 0);
 	config = kit_config(kit->folder);
 	ck_assert_msg(
@@ -165,7 +164,6 @@ kit_end(struct kit *kit)
 	ck_assert_int_eq(uv_loop_close(&kit->loop), 0);
 	sandbox_free(kit->sandbox);
 	buf_release(&kit->text);
-	rmdir(kit->folder);
 }
 
 /* ---- calls ---- */

@@ -212,7 +212,7 @@ END_TEST
 START_TEST(a_tool_of_the_folder_is_run_from_there)
 {
 	const char text[] = "#!/bin/sh\necho \"$0 $1\"; ls -ld /tools\n";
-	char path[64];
+	char path[128];
 	struct kit kit;
 	int fd;
 
@@ -587,7 +587,7 @@ START_TEST(no_socket_of_the_host_hears_of_a_tool)
 	struct sockaddr_un file = { .sun_family = AF_UNIX };
 	struct sockaddr_un abstract = { .sun_family = AF_UNIX };
 	socklen_t len = sizeof(inet);
-	char script[1024];
+	char folder[TEMP_PATH], script[1024];
 	struct kit kit;
 	int fds[3];
 
@@ -595,8 +595,8 @@ START_TEST(no_socket_of_the_host_hears_of_a_tool)
 	fds[0] = listen_on((struct sockaddr *)&inet, len);
 	ck_assert_int_eq(
 	    getsockname(fds[0], (struct sockaddr *)&inet, &len), 0);
-	snprintf(file.sun_path, sizeof(file.sun_path), "/tmp/reeve-%d.sock",
-	    getpid());
+	temp_folder(folder);
+	snprintf(file.sun_path, sizeof(file.sun_path), "%s/socket", folder);
 	snprintf(abstract.sun_path + 1, 40, "reeve-%d", getpid());
 	fds[1] = listen_on((struct sockaddr *)&file, sizeof(file));
 	fds[2] = listen_on((struct sockaddr *)&abstract, sizeof(abstract));
@@ -613,7 +613,6 @@ START_TEST(no_socket_of_the_host_hears_of_a_tool)
 		ck_assert_int_eq(accept(fds[i], NULL, NULL), -1);
 		close(fds[i]);
 	}
-	unlink(file.sun_path);
 	kit_end(&kit);
 }
 END_TEST

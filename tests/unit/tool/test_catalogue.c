@@ -8,8 +8,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char folder[] = "/tmp/reeve-test-XXXXXX";
-static char path[64];
+#include "tests/unit/suite.h"
+
+static char folder[TEMP_PATH];
+static char path[128];
 
 static void
 write_file(const char *name, const char *text, mode_t mode)
@@ -29,25 +31,10 @@ write_file(const char *name, const char *text, mode_t mode)
 static void
 make_folder(void)
 {
-	memcpy(folder + sizeof(folder) - 7, "XXXXXX", 6);
-	ck_assert_ptr_nonnull(mkdtemp(folder));
+	temp_folder(folder);
 	snprintf(path, sizeof(path), "%s/tools.yaml", folder);
 	write_file("run.sh", "#!/bin/sh\n", 0755);
 	write_file("data.txt", "x\n", 0644);
-}
-
-static void
-remove_folder(void)
-{
-	static const char *const names[] = { "run.sh", "data.txt",
-		"tools.yaml" };
-	char where[128];
-
-	for (size_t i = 0; i < COUNT(names); i++) {
-		snprintf(where, sizeof(where), "%s/%s", folder, names[i]);
-		unlink(where);
-	}
-	rmdir(folder);
 }
 
 static int
@@ -233,7 +220,7 @@ START_TEST(what_would_fail_later_is_refused_with_its_line)
 {
 	struct catalogue c;
 	struct err err = { 0 };
-	char start[128];
+	char start[256];
 
 	ck_assert_int_eq(load(&c, refused[_i].text, &err), -1);
 	snprintf(start, sizeof(start), "%s:%u: ", path, refused[_i].line);
@@ -306,24 +293,19 @@ main(void)
 	Suite *suite = suite_create("tool/catalogue");
 	TCase *read = tcase_create("read");
 	TCase *refuse = tcase_create("refuse");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
-	tcase_add_checked_fixture(read, make_folder, remove_folder);
+	tcase_add_checked_fixture(read, make_folder, NULL);
 	tcase_add_test(read, a_tool_is_read_with_all_it_says);
 	tcase_add_test(read, what_is_not_said_has_defaults);
 	tcase_add_test(read, a_hello_tells_everything_but_the_command);
 	tcase_add_test(
 	    read, a_program_of_the_folder_may_be_named_by_its_whole_path);
 	suite_add_tcase(suite, read);
-	tcase_add_checked_fixture(refuse, make_folder, remove_folder);
+	tcase_add_checked_fixture(refuse, make_folder, NULL);
 	tcase_add_loop_test(refuse,
 	    what_would_fail_later_is_refused_with_its_line, 0, COUNT(refused));
 	tcase_add_test(refuse, a_command_that_no_box_would_take_is_refused);
 	tcase_add_test(refuse, a_missing_file_is_named);
 	suite_add_tcase(suite, refuse);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

@@ -6,6 +6,7 @@
 #include <check.h>
 
 #include "base/utf8.h"
+#include "tests/unit/suite.h"
 
 static void
 check_text(const struct buf *text, const char *want, size_t len)
@@ -261,8 +262,6 @@ main(void)
 	TCase *clean = tcase_create("clean");
 	TCase *cut = tcase_create("cut");
 	TCase *keep = tcase_create("keep");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_loop_test(clean, a_model_gets_clean_text, 0, COUNT(cleaned));
 	tcase_add_test(clean, random_bytes_become_valid_text_without_controls);
@@ -277,8 +276,5 @@ main(void)
 	tcase_add_test(keep, a_flood_shows_its_start_and_its_end);
 	tcase_add_loop_test(keep, what_was_dropped_breaks_no_character, 0, 3);
 	suite_add_tcase(suite, keep);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

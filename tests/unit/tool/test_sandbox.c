@@ -102,7 +102,7 @@ END_TEST
 /* A folder below one that the user of the boxes can not enter. */
 START_TEST(the_tools_folder_need_not_be_reachable)
 {
-	char parent[] = "/tmp/reeve-test-XXXXXX", folder[64];
+	char parent[TEMP_PATH], folder[TEMP_PATH + 16];
 	struct sandbox_config config;
 	struct box_report report;
 	struct err err = { 0 };
@@ -116,7 +116,7 @@ START_TEST(the_tools_folder_need_not_be_reachable)
 		.fds = { 0, 1, 2 },
 	};
 
-	ck_assert_ptr_nonnull(mkdtemp(parent)); /* mode 0700, ours */
+	temp_folder(parent);
 	snprintf(folder, sizeof(folder), "%s/tools", parent);
 	mkdir(folder, 0755);
 	snprintf(folder, sizeof(folder), "%s/tools/sub", parent);
@@ -128,11 +128,6 @@ START_TEST(the_tools_folder_need_not_be_reachable)
 	ck_assert_int_eq(report.end, BOX_EXITED);
 	ck_assert_int_eq(report.code, 0);
 	sandbox_free(s);
-	snprintf(folder, sizeof(folder), "%s/tools/sub", parent);
-	rmdir(folder);
-	snprintf(folder, sizeof(folder), "%s/tools", parent);
-	rmdir(folder);
-	rmdir(parent);
 }
 END_TEST
 

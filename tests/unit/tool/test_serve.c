@@ -23,7 +23,7 @@
 #define SERVE_EXIT_2 2 /* serve said that the spawner died */
 
 static struct {
-	char folder[32], endpoint[64];
+	char folder[TEMP_PATH], endpoint[128];
 	void *zmq, *router;
 	pid_t worker;
 	zmq_msg_t peer;
@@ -49,7 +49,7 @@ write_tools(void)
 	    "  description: d\n"
 	    "  argv: [/bin/sh, -c, \"echo $REEVE_CALL_ID $REEVE_RUN_ID "
 	    "$REEVE_IDEMPOTENCY_KEY\"]\n";
-	char path[64];
+	char path[128];
 	int fd;
 
 	snprintf(path, sizeof(path), "%s/tools.yaml", sup.folder);
@@ -76,7 +76,7 @@ work(void)
 	};
 	struct catalogue catalogue;
 	struct err err = { 0 };
-	char path[64];
+	char path[128];
 	int rc;
 
 	snprintf(path, sizeof(path), "%s/tools.yaml", sup.folder);
@@ -249,8 +249,7 @@ static void
 begin(void)
 {
 	memset(&sup, 0, sizeof(sup));
-	snprintf(sup.folder, sizeof(sup.folder), "/tmp/reeve-test-XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(sup.folder));
+	temp_folder(sup.folder);
 	ck_assert_int_eq(chmod(sup.folder, 0755), 0);
 	snprintf(
 	    sup.endpoint, sizeof(sup.endpoint), "ipc://%s/work", sup.folder);
@@ -288,8 +287,6 @@ exit_code(void)
 static void
 end(void)
 {
-	char path[64];
-
 	if (sup.worker != 0) {
 		kill(sup.worker, SIGKILL);
 		waitpid(sup.worker, NULL, 0);
@@ -299,11 +296,6 @@ end(void)
 	zmq_msg_close(&sup.body);
 	zmq_close(sup.router);
 	zmq_ctx_term(sup.zmq);
-	snprintf(path, sizeof(path), "%s/tools.yaml", sup.folder);
-	unlink(path);
-	snprintf(path, sizeof(path), "%s/work", sup.folder);
-	unlink(path);
-	rmdir(sup.folder);
 }
 
 /* ---- tests ---- */

@@ -11,30 +11,19 @@
 #include <unistd.h>
 
 #include "base/base.h"
+#include "tests/unit/suite.h"
 
 #define TWICE_NOBODY 65534u
-
-static inline int
-twice_run_suite(Suite *suite)
-{
-	SRunner *runner = srunner_create(suite);
-	int failed;
-
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed;
-}
 
 /* As we are; as root also as nobody, in a copy of this process. */
 static inline int
 twice_main(Suite *(*make)(void))
 {
-	int failed = twice_run_suite(make()), status = 0;
+	int failed = run_suite(make()), status = 0;
 	pid_t pid;
 
 	if (geteuid() != 0)
-		return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+		return failed;
 	fflush(NULL);
 	pid = fork();
 	if (pid == 0) {
@@ -43,13 +32,13 @@ twice_main(Suite *(*make)(void))
 		    setresuid(TWICE_NOBODY, TWICE_NOBODY, TWICE_NOBODY) == -1)
 			_exit(EXIT_FAILURE);
 		printf("as nobody: ");
-		failed = twice_run_suite(make());
+		failed = run_suite(make());
 		fflush(NULL);
-		_exit(failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE);
+		_exit(failed);
 	}
 	if (waitpid(pid, &status, 0) != pid || status != 0)
-		failed++;
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+		failed = 1;
+	return failed;
 }
 
 #endif
