@@ -6,6 +6,7 @@
 #include <dirent.h>
 
 #include "tests/unit/model/play.h"
+#include "tests/unit/suite.h"
 
 #define FILES_MAX 500
 
@@ -132,11 +133,5 @@ suite(void)
 int
 main(void)
 {
-	SRunner *runner = srunner_create(suite());
-	int failed;
-
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	return run_suite(suite());
 }

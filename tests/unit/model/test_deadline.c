@@ -3,6 +3,7 @@
  */
 #include <check.h>
 
+#include "tests/unit/suite.h"
 #include "workers/model/deadline.h"
 #include "workers/model/stream.h"
 
@@ -87,11 +88,5 @@ suite(void)
 int
 main(void)
 {
-	SRunner *runner = srunner_create(suite());
-	int failed;
-
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	return run_suite(suite());
 }

@@ -3,6 +3,7 @@
  * snapshot for those who come later.
  */
 #include "tests/unit/model/play.h"
+#include "tests/unit/suite.h"
 
 struct telling {
 	struct body body;
@@ -319,11 +320,5 @@ suite(void)
 int
 main(void)
 {
-	SRunner *runner = srunner_create(suite());
-	int failed;
-
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	return run_suite(suite());
 }

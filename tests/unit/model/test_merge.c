@@ -3,6 +3,7 @@
  * and which messages are repeats.
  */
 #include "tests/unit/model/play.h"
+#include "tests/unit/suite.h"
 #include "workers/model/merge.h"
 
 /* A terminal event with this output. */
@@ -308,11 +309,5 @@ suite(void)
 int
 main(void)
 {
-	SRunner *runner = srunner_create(suite());
-	int failed;
-
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	return run_suite(suite());
 }

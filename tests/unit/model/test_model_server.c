@@ -4,10 +4,12 @@
  */
 #include <check.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 
+#include "base/json.h"
 #include "tests/unit/model/model_events.h"
-#include "tests/unit/model/model_server.h"
+#include "tests/unit/model/model_reply.h"
+#include "tests/unit/model/model_wire.h"
+#include "tests/unit/suite.h"
 
 #define WEATHER "{\"type\":\"function\",\"name\":\"weather\",\"parameters\":{}}"
 #define CALCULATOR                                                             \
@@ -17,20 +19,6 @@
 #define LOAD(model)                                                            \
 	"{\"model\":\"" model "\",\"store\":false,\"stream\":true,"            \
 	"\"include\":[\"reasoning.encrypted_content\"],\"input\":\"x\"}"
-
-static struct server server;
-
-static void
-start(void)
-{
-	server_start(&server, (const char *const[]){ "--port", "0", NULL });
-}
-
-static void
-stop(void)
-{
-	ck_assert_int_eq(server_stop(&server), 0);
-}
 
 /* Asks with these JSON texts of model, tools and input. */
 static void
@@ -448,17 +436,15 @@ END_TEST
 
 START_TEST(the_port_file_holds_the_port)
 {
-	char path[] = "/tmp/model-server-XXXXXX", text[16] = "";
+	char path[TEMP_PATH], text[16] = "";
 	struct server own;
-	int fd = mkstemp(path), port = 0;
+	int fd, port = 0;
 
-	ck_assert_int_ge(fd, 0);
-	close(fd);
+	temp_file_of("", path);
 	server_start(&own, (const char *const[]){ "--port-file", path, NULL });
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	ck_assert_int_gt(read(fd, text, sizeof(text) - 1), 0);
 	close(fd);
-	unlink(path);
 	ck_assert_int_eq(sscanf(text, "%d", &port), 1);
 	ck_assert_int_eq(port, own.port);
 	ck_assert_int_eq(server_stop(&own), 0);
@@ -515,17 +501,11 @@ static Suite *
 model_server(void)
 {
 	Suite *suite = suite_create("model server");
-	TCase *agent = tcase_create("agent");
-	TCase *stream = tcase_create("stream");
-	TCase *load = tcase_create("load");
-	TCase *life = tcase_create("life");
-	TCase *cases[] = { agent, stream, load, life };
+	TCase *agent = server_case(suite, "agent", 30);
+	TCase *stream = server_case(suite, "stream", 30);
+	TCase *load = server_case(suite, "load", 30);
+	TCase *life = server_case(suite, "life", 30);
 
-	for (size_t i = 0; i < COUNT(cases); i++) {
-		tcase_add_unchecked_fixture(cases[i], start, stop);
-		tcase_set_timeout(cases[i], 30);
-		suite_add_tcase(suite, cases[i]);
-	}
 	tcase_add_loop_test(
 	    agent, calls_the_tools_that_a_question_needs, 0, COUNT(questions));
 	tcase_add_test(agent, calls_no_tool_that_is_not_offered);
@@ -553,12 +533,6 @@ model_server(void)
 int
 main(void)
 {
-	SRunner *runner = srunner_create(model_server());
-	int failed;
-
 	signal(SIGPIPE, SIG_IGN);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	return run_suite(model_server());
 }

@@ -4,21 +4,9 @@
  */
 #include <check.h>
 
-#include "tests/unit/model/model_server.h"
-
-static struct server server;
-
-static void
-start(void)
-{
-	server_start(&server, (const char *const[]){ "--port", "0", NULL });
-}
-
-static void
-stop(void)
-{
-	ck_assert_int_eq(server_stop(&server), 0);
-}
+#include "base/json.h"
+#include "tests/unit/model/model_reply.h"
+#include "tests/unit/suite.h"
 
 #define USER          "{\"role\":\"user\",\"content\":\"x\"}"
 #define SAID          "{\"role\":\"assistant\",\"content\":\"x\"}"
@@ -412,16 +400,10 @@ static Suite *
 model_server_checks(void)
 {
 	Suite *suite = suite_create("model server checks");
-	TCase *body = tcase_create("body");
-	TCase *head = tcase_create("head");
-	TCase *memory = tcase_create("memory");
-	TCase *cases[] = { body, head, memory };
+	TCase *body = server_case(suite, "body", 30);
+	TCase *head = server_case(suite, "head", 30);
+	TCase *memory = server_case(suite, "memory", 30);
 
-	for (size_t i = 0; i < COUNT(cases); i++) {
-		tcase_add_unchecked_fixture(cases[i], start, stop);
-		tcase_set_timeout(cases[i], 30);
-		suite_add_tcase(suite, cases[i]);
-	}
 	tcase_add_loop_test(
 	    body, refuses_each_fault_and_names_it, 0, COUNT(faults));
 	tcase_add_loop_test(body, takes_what_has_no_fault, 0, COUNT(rights));
@@ -438,12 +420,6 @@ model_server_checks(void)
 int
 main(void)
 {
-	SRunner *runner = srunner_create(model_server_checks());
-	int failed;
-
 	signal(SIGPIPE, SIG_IGN);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	return run_suite(model_server_checks());
 }

@@ -4,21 +4,9 @@
  */
 #include <check.h>
 
-#include "tests/unit/model/model_server.h"
-
-static struct server server;
-
-static void
-start(void)
-{
-	server_start(&server, (const char *const[]){ "--port", "0", NULL });
-}
-
-static void
-stop(void)
-{
-	ck_assert_int_eq(server_stop(&server), 0);
-}
+#include "tests/unit/model/model_reply.h"
+#include "tests/unit/model/model_wire.h"
+#include "tests/unit/suite.h"
 
 #define BODY(model)                                                            \
 	"{\"model\":\"" model "\",\"store\":false,\"stream\":true,"            \
@@ -426,15 +414,9 @@ static Suite *
 model_server_http(void)
 {
 	Suite *suite = suite_create("model server HTTP");
-	TCase *good = tcase_create("good");
-	TCase *bad = tcase_create("bad");
-	TCase *cases[] = { good, bad };
+	TCase *good = server_case(suite, "good", 60);
+	TCase *bad = server_case(suite, "bad", 60);
 
-	for (size_t i = 0; i < COUNT(cases); i++) {
-		tcase_add_unchecked_fixture(cases[i], start, stop);
-		tcase_set_timeout(cases[i], 60);
-		suite_add_tcase(suite, cases[i]);
-	}
 	tcase_add_test(good, keeps_a_connection_for_the_next_request);
 	tcase_add_test(good, answers_a_pipeline_in_its_order);
 	tcase_add_test(good, reads_on_when_an_answer_has_ended);
@@ -456,12 +438,6 @@ model_server_http(void)
 int
 main(void)
 {
-	SRunner *runner = srunner_create(model_server_http());
-	int failed;
-
 	signal(SIGPIPE, SIG_IGN);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	return run_suite(model_server_http());
 }

@@ -4,21 +4,9 @@
  */
 #include <check.h>
 
-#include "tests/unit/model/model_server.h"
-
-static struct server server;
-
-static void
-start(void)
-{
-	server_start(&server, (const char *const[]){ "--port", "0", NULL });
-}
-
-static void
-stop(void)
-{
-	ck_assert_int_eq(server_stop(&server), 0);
-}
+#include "tests/unit/model/model_reply.h"
+#include "tests/unit/model/model_wire.h"
+#include "tests/unit/suite.h"
 
 #define FIXED                                                                  \
 	"\"store\":false,\"stream\":true,"                                     \
@@ -473,12 +461,11 @@ START_TEST(replays_a_body_byte_for_byte)
 	static const char odd[] =
 	    "\xef\xbb\xbf: c\r\n\r\ndata:{\"type\":\"x\0y\"}\r\rdata: [DONE]"
 	    "\n\n\xff tail";
-	char path[] = "/tmp/model-server-XXXXXX";
+	char path[TEMP_PATH];
 	struct reply reply = REPLY_INIT;
 	struct server own;
-	int fd = mkstemp(path);
+	int fd = temp_file(path);
 
-	ck_assert_int_ge(fd, 0);
 	ck_assert_int_eq(write(fd, odd, sizeof(odd)), sizeof(odd));
 	close(fd);
 	server_start(&own, (const char *const[]){
@@ -492,21 +479,18 @@ START_TEST(replays_a_body_byte_for_byte)
 		    reply.head.ptr, reply.head.len, "text/event-stream", 17));
 	}
 	ck_assert_int_eq(server_stop(&own), 0);
-	unlink(path);
 	reply_release(&reply);
 }
 END_TEST
 
 START_TEST(a_chunk_size_is_kept_on_the_wire)
 {
-	char path[] = "/tmp/model-server-XXXXXX";
+	char path[TEMP_PATH];
 	struct buf request = BUF_INIT(4096), got = BUF_INIT(1 << 20);
 	struct server own;
-	int fd = mkstemp(path);
+	int fd;
 
-	ck_assert_int_ge(fd, 0);
-	ck_assert_int_eq(write(fd, "abcde", 5), 5);
-	close(fd);
+	temp_file_of("abcde", path);
 	server_start(&own,
 	    (const char *const[]){ "--replay", path, "--chunk", "2", NULL });
 	fd = server_connect(&own);
@@ -516,7 +500,6 @@ START_TEST(a_chunk_size_is_kept_on_the_wire)
 	    fd, "\r\n\r\n2\r\nab\r\n2\r\ncd\r\n1\r\ne\r\n0\r\n\r\n", &got));
 	close(fd);
 	ck_assert_int_eq(server_stop(&own), 0);
-	unlink(path);
 	buf_release(&request);
 	buf_release(&got);
 }
@@ -525,19 +508,15 @@ END_TEST
 START_TEST(a_script_from_a_file_is_played)
 {
 	static const char text[] = "- respond: [{text: from a file}]\n";
-	char path[] = "/tmp/model-server-XXXXXX";
+	char path[TEMP_PATH];
 	struct reply reply = REPLY_INIT;
 	struct server own;
-	int fd = mkstemp(path);
 
-	ck_assert_int_ge(fd, 0);
-	ck_assert_int_gt(write(fd, text, strlen(text)), 0);
-	close(fd);
+	temp_file_of(text, path);
 	server_start(&own, (const char *const[]){ "--script", path, NULL });
 	server_ask(&own, "/v1/responses", BODY("\"x\""), &reply);
 	ck_assert(reply_has(&reply, "\"text\":\"from a file\""));
 	ck_assert_int_eq(server_stop(&own), 0);
-	unlink(path);
 	reply_release(&reply);
 }
 END_TEST
@@ -546,17 +525,11 @@ static Suite *
 model_server_script(void)
 {
 	Suite *suite = suite_create("model server script");
-	TCase *rules = tcase_create("rules");
-	TCase *reading = tcase_create("reading");
-	TCase *endings = tcase_create("endings");
-	TCase *replay = tcase_create("replay");
-	TCase *cases[] = { rules, reading, endings, replay };
+	TCase *rules = server_case(suite, "rules", 30);
+	TCase *reading = server_case(suite, "reading", 30);
+	TCase *endings = server_case(suite, "endings", 30);
+	TCase *replay = server_case(suite, "replay", 30);
 
-	for (size_t i = 0; i < COUNT(cases); i++) {
-		tcase_add_unchecked_fixture(cases[i], start, stop);
-		tcase_set_timeout(cases[i], 30);
-		suite_add_tcase(suite, cases[i]);
-	}
 	tcase_add_loop_test(
 	    rules, plays_the_first_rule_that_fits, 0, COUNT(choices));
 	tcase_add_test(rules, a_rule_is_played_as_often_as_it_says);
@@ -581,12 +554,6 @@ model_server_script(void)
 int
 main(void)
 {
-	SRunner *runner = srunner_create(model_server_script());
-	int failed;
-
 	signal(SIGPIPE, SIG_IGN);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	return run_suite(model_server_script());
 }

@@ -2,10 +2,8 @@
  * workers/model/models.c and provider.c: what a models file says, what is
  * refused, and what of it leaves the process.
  */
-#include <fcntl.h>
-#include <unistd.h>
-
 #include "tests/unit/model/entry.h"
+#include "tests/unit/suite.h"
 
 #define P "providers: [{name: p, base_url: 'http://h/v1'"
 #define M "models: [{name: d, provider: p, model: m"
@@ -116,20 +114,16 @@ END_TEST
 
 START_TEST(reads_a_key_from_a_file_without_its_line_end)
 {
-	char path[] = "/tmp/reeve-key-XXXXXX", text[200];
-	int fd = mkstemp(path);
+	char path[TEMP_PATH], text[300];
 	struct models models;
 	struct err err;
 
-	ck_assert_int_ne(fd, -1);
-	ck_assert_int_eq(write(fd, "file-key\r\n", 10), 10);
-	close(fd);
+	temp_file_of("file-key\r\n", path);
 	snprintf(text, sizeof(text), P ", key_file: %s}]\n" M "}]\n", path);
 	ck_assert_msg(load(&models, text, &err) == 0, "%s", err.text);
 	ck_assert(
 	    has_header(&models.providers[0], "Authorization: Bearer file-key"));
 	models_release(&models);
-	unlink(path);
 }
 END_TEST
 
@@ -272,11 +266,5 @@ suite(void)
 int
 main(void)
 {
-	SRunner *runner = srunner_create(suite());
-	int failed;
-
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	return run_suite(suite());
 }

@@ -4,6 +4,7 @@
  */
 #include "tests/unit/model/entry.h"
 #include "tests/unit/model/play.h"
+#include "tests/unit/suite.h"
 #include "workers/model/report.h"
 
 struct ended {
@@ -271,11 +272,5 @@ suite(void)
 int
 main(void)
 {
-	SRunner *runner = srunner_create(suite());
-	int failed;
-
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	return run_suite(suite());
 }

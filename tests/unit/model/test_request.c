@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/json_equal.h"
 #include "tests/unit/model/entry.h"
+#include "tests/unit/suite.h"
 #include "workers/model/request.h"
 
 #define JSON_TEXT(...) #__VA_ARGS__
@@ -207,11 +208,5 @@ suite(void)
 int
 main(void)
 {
-	SRunner *runner = srunner_create(suite());
-	int failed;
-
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	return run_suite(suite());
 }

@@ -3,6 +3,7 @@
  * means, rule by rule. Every stream is also played cut at each of its bytes.
  */
 #include "tests/unit/model/play.h"
+#include "tests/unit/suite.h"
 
 /* clang-format off */
 static const struct {
@@ -662,11 +663,5 @@ suite(void)
 int
 main(void)
 {
-	SRunner *runner = srunner_create(suite());
-	int failed;
-
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	return run_suite(suite());
 }

@@ -5,6 +5,7 @@
 #include <check.h>
 
 #include "base/alloc.h"
+#include "tests/unit/suite.h"
 #include "workers/model/sse.h"
 
 #define LOG_MAX (1u << 20)
@@ -310,11 +311,5 @@ suite(void)
 int
 main(void)
 {
-	SRunner *runner = srunner_create(suite());
-	int failed;
-
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	return run_suite(suite());
 }

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "tests/unit/model/answering.h"
 #include "tests/unit/model/entry.h"
+#include "tests/unit/suite.h"
 #include "workers/model/stream.h"
 
 #define HEAD                                                                   \
@@ -680,11 +681,5 @@ suite(void)
 int
 main(void)
 {
-	SRunner *runner = srunner_create(suite());
-	int failed;
-
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	return run_suite(suite());
 }

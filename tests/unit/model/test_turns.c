@@ -2,12 +2,12 @@
  * workers/model/turns.c with the worker skeleton: from a supervisor's start to
  * its ack, over real sockets on both sides.
  */
-#include <unistd.h>
 #include <zmq.h>
 
 #include "tests/unit/model/answering.h"
 #include "tests/unit/model/entry.h"
 #include "tests/unit/proto/wait.h"
+#include "tests/unit/suite.h"
 #include "workers/model/turns.h"
 
 #define ANSWER                                                                 \
@@ -19,7 +19,6 @@ static struct answering server;
 static struct models models;
 static struct turns turns;
 static struct worker_config config;
-static char dir[64];
 
 /* The supervisor's side, and what it heard. */
 static struct {
@@ -143,7 +142,7 @@ start(const char *model)
 static void
 set_up(void)
 {
-	char url[100], endpoint[100];
+	char url[100], dir[TEMP_PATH], endpoint[128];
 	struct link_config link = { .loop = &loop,
 		.bind = true,
 		.accepts = MSG_FROM_WORKER,
@@ -154,8 +153,7 @@ set_up(void)
 	answering_start(&server, &loop);
 	snprintf(url, sizeof(url), "http://127.0.0.1:%d/v1", server.port);
 	entry_load_at(&models, url, "", "    model: m1\n");
-	snprintf(dir, sizeof(dir), "/tmp/reeve-turns-XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(dir));
+	temp_folder(dir);
 	snprintf(endpoint, sizeof(endpoint), "ipc://%s/w", dir);
 	memset(&sup, 0, sizeof(sup));
 	sup.body = sup.hello = BUF_INIT(1u << 20);
@@ -184,8 +182,6 @@ set_up(void)
 static void
 tear_down(void)
 {
-	char path[100];
-
 	turns_release(&turns);
 	worker_free(turns.worker);
 	http_free(turns.http);
@@ -196,11 +192,6 @@ tear_down(void)
 	models_release(&models);
 	buf_release(&sup.body);
 	buf_release(&sup.hello);
-	snprintf(path, sizeof(path), "%s/w", dir);
-	unlink(path);
-	snprintf(path, sizeof(path), "%s/w.lock", dir);
-	unlink(path);
-	rmdir(dir);
 }
 
 START_TEST(hello_names_the_models)
@@ -287,11 +278,5 @@ suite(void)
 int
 main(void)
 {
-	SRunner *runner = srunner_create(suite());
-	int failed;
-
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	return run_suite(suite());
 }
