@@ -81,12 +81,27 @@ fleet_offers_next(const struct fleet *fleet, const struct run *run)
 	return fit > 0;
 }
 
+static bool
+has_credit(const struct fleet *fleet, bool tools)
+{
+	struct session *s;
+
+	LIST_EACH (s, next, &fleet->sessions, struct session, link) {
+		if (s->tools_worker == tools && s->credit > 0)
+			return true;
+	}
+	return false;
+}
+
 bool
 fleet_has_room_next(const struct fleet *fleet, const struct run *run)
 {
 	struct need need;
 	size_t pos = 0;
 
+	/* Thousands of runs may ask when one slot became free. */
+	if (!has_credit(fleet, run->state == RUN_tools))
+		return false;
 	while (next_need(run, &pos, &need)) {
 		if (fleet_has_room(fleet, &need))
 			return true;
