@@ -10,10 +10,11 @@
 #include "schema/db.h"
 #include "schema/embedded.h"
 
-#define LOCK_KEY     "7307484561318965861" /* any number that is only ours */
-#define LOCK_TRIES   300
-#define LOCK_WAIT_MS 200
-#define CHECKSUM_HEX (crypto_hash_sha256_BYTES * 2 + 1)
+#define LOCK_KEY      "7307484561318965861" /* any number that is only ours */
+#define LOCK_TRIES    300
+#define LOCK_WAIT_MS  200
+#define CHECKSUM_HEX  (crypto_hash_sha256_BYTES * 2 + 1)
+#define CHECK_TIMEOUT "300ms" /* as the supervisor asks for */
 
 struct migrate {
 	PGconn *conn; /* owned */
@@ -225,12 +226,28 @@ apply_all(struct migrate *m, struct err *err)
 	return 0;
 }
 
+/* What a session asks for at its start must hold for all of it. */
+static int
+check_session(struct migrate *m, struct err *err)
+{
+	char value[64];
+
+	if (ask(m, "show lock_timeout", value, sizeof(value), err) == -1)
+		return -1;
+	if (strcmp(value, CHECK_TIMEOUT) == 0)
+		return 0;
+	return err_set(err, ERR_DB_SCHEMA,
+	    "the database does not keep the settings of a session (a pooler in "
+	    "transaction mode?): connect to PostgreSQL itself");
+}
+
 static int
 check_all(struct migrate *m, struct err *err)
 {
 	int newest = migrations[migration_count - 1].version, found = 0;
 
-	if (newest_applied(m, &found, err) == -1 ||
+	if (check_session(m, err) == -1 ||
+	    newest_applied(m, &found, err) == -1 ||
 	    refuse_newer(found, err) == -1)
 		return -1;
 	for (size_t i = 0; i < migration_count; i++) {
@@ -255,8 +272,9 @@ migrate_run(const char *conninfo, bool check_only,
 {
 	struct migrate m = { .say = say, .arg = arg };
 	const char *keys[] = { "dbname", "connect_timeout",
-		"fallback_application_name", NULL };
-	const char *values[] = { conninfo, "5", "reeve migrate", NULL };
+		"fallback_application_name", "options", NULL };
+	const char *values[] = { conninfo, "5", "reeve migrate",
+		check_only ? "-c lock_timeout=" CHECK_TIMEOUT : NULL, NULL };
 	int rc = -1;
 
 	m.conn = PQconnectdbParams(keys, values, 1);
