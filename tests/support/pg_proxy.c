@@ -3,7 +3,10 @@
  * commit. Passes everything else on as it is; reads only as much of the
  * protocol as it needs to find the end of a transaction.
  *
- *	pg-proxy LISTEN-DIR SERVER-DIR ORDER-FILE
+ *	pg-proxy LISTEN-DIR SERVER-DIR ORDER-FILE [pool]
+ *
+ * With "pool" it leaves out what a pooler in transaction mode cannot keep for a
+ * client: the settings of its session.
  *
  * An order is one line, put in place by a rename and taken away when it was
  * read: MODE N USE STATEMENT. It speaks of the N-th Sync from now on, on
@@ -60,6 +63,7 @@ struct order {
 struct proxy {
 	int listener;
 	const char *server_path, *order_path;
+	bool pool;
 	struct order order;
 	struct pair pairs[PAIRS_MAX];
 };
@@ -203,24 +207,35 @@ length_of(const unsigned char *bytes)
 	       (size_t)bytes[2] << 8 | bytes[3];
 }
 
-/* application_name=…/USE among the names and values of the startup message. */
+/* Passes the startup message on; takes the use from its
+ * application_name=…/USE. */
 static void
-read_startup(struct pair *pair)
+send_startup(const struct proxy *p, struct pair *pair)
 {
 	const struct framing *f = &pair->from_client;
 	const char *at = f->kept + 4, *end = f->kept + f->kept_len;
+	char out[STARTUP_MAX + 4];
+	size_t len = 8;
 
+	memcpy(out + 4, f->kept, 4);
 	while (at < end && *at != '\0') {
-		const char *value = at + strnlen(at, (size_t)(end - at)) + 1;
-		const char *use;
+		const char *value = at + strlen(at) + 1;
+		const char *next = value + strlen(value) + 1;
+		const char *use = strrchr(value, '/');
 
-		if (value >= end)
-			return;
-		use = strrchr(value, '/');
 		if (strcmp(at, "application_name") == 0 && use != NULL)
 			snprintf(pair->use, sizeof(pair->use), "%s", use + 1);
-		at = value + strnlen(value, (size_t)(end - value)) + 1;
+		if (!p->pool || strcmp(at, "options") != 0) {
+			memcpy(out + len, at, (size_t)(next - at));
+			len += (size_t)(next - at);
+		}
+		at = next;
 	}
+	out[len++] = '\0';
+	out[0] = out[1] = 0;
+	out[2] = (char)(len >> 8);
+	out[3] = (char)len;
+	send_all(&pair->server, out, len);
 }
 
 static void
@@ -248,7 +263,7 @@ client_message(struct proxy *p, struct pair *pair)
 	f->kept[f->kept_len] = '\0';
 	if (!f->started) {
 		f->started = true;
-		read_startup(pair);
+		send_startup(p, pair);
 	} else if (f->head[0] == 'B') {
 		read_bind(p, pair);
 	}
@@ -261,7 +276,7 @@ take_head(struct framing *f, const unsigned char **at, size_t *len)
 {
 	size_t size = f->started ? HEAD : HEAD - 1;
 
-	while (f->head_len<size && * len> 0) {
+	while (*len > 0 && f->head_len < size) {
 		f->head[HEAD - size + f->head_len++] = *(*at)++;
 		--*len;
 	}
@@ -301,12 +316,13 @@ from_client(
 
 			if (sync && !pass_sync(p, pair))
 				return;
-			send_all(&pair->server, f->head + HEAD - f->head_len,
-			    f->head_len);
+			if (f->started)
+				send_all(&pair->server, f->head, HEAD);
 			f->head_len = 0;
 		}
 		part = take_body(f, at, len, keep);
-		send_all(&pair->server, at, part);
+		if (f->started)
+			send_all(&pair->server, at, part);
 		at += part;
 		len -= part;
 		if (f->left == 0)
@@ -424,14 +440,16 @@ main(int argc, char **argv)
 	static struct proxy p;
 	struct err err = { 0 };
 
-	if (argc != 4) {
-		fputs("usage: pg-proxy LISTEN-DIR SERVER-DIR ORDER-FILE\n",
+	if (argc != 4 && argc != 5) {
+		fputs("usage: pg-proxy LISTEN-DIR SERVER-DIR ORDER-FILE "
+		      "[pool]\n",
 		    stderr);
 		return 2;
 	}
 	signal(SIGPIPE, SIG_IGN);
 	p.server_path = argv[2];
 	p.order_path = argv[3];
+	p.pool = argc == 5;
 	for (size_t i = 0; i < PAIRS_MAX; i++)
 		p.pairs[i].client = p.pairs[i].server = -1;
 	p.listener = listen_at(argv[1], &err);
