@@ -88,8 +88,8 @@ const struct command cmd_workers = {
 	.options = OPT_json,
 	.summary = "List the connected workers",
 	.text =
-	    "SLOTS is how many starts a worker can hold at once, BUSY how many "
-	    "it holds.",
+	    "SLOTS is how many turns or calls a worker can hold at once, BUSY "
+	    "how many it holds.",
 	.example = "reeve workers",
 	.needs = COMMAND_NEEDS_FRONT,
 	.run = run_workers,
