@@ -15,6 +15,10 @@
 /* What stands before the fields: version and id. */
 #define HEAD 2u
 
+/* Enough for the values of most messages, and small for malloc: the 8 KiB that
+ * msgpack_unpack_next takes each time cost more than all the rest. */
+#define ZONE_BYTES 1000u
+
 static void *
 field_in(struct msg *msg, const struct field *field)
 {
@@ -283,7 +287,8 @@ int
 msg_decode(struct msg *ret_msg, struct slice frame, struct err *err)
 {
 	struct msg msg = { 0 };
-	msgpack_unpacked unpacked;
+	msgpack_zone zone;
+	msgpack_object root;
 	size_t used = 0;
 	int rc = -1;
 
@@ -293,14 +298,15 @@ msg_decode(struct msg *ret_msg, struct slice frame, struct err *err)
 		    LIMIT_MESSAGE);
 	if (scan_frame(frame, err) == -1)
 		return err_wrap(err, "message");
-	msgpack_unpacked_init(&unpacked);
-	if (msgpack_unpack_next(&unpacked, frame.ptr, frame.len, &used) !=
+	if (!msgpack_zone_init(&zone, ZONE_BYTES))
+		BUG("msgpack has no memory");
+	if (msgpack_unpack(frame.ptr, frame.len, &used, &zone, &root) !=
 		MSGPACK_UNPACK_SUCCESS ||
 	    used != frame.len)
 		err_set(err, ERR_INPUT, "message: is not msgpack");
 	else
-		rc = decode_root(&unpacked.data, &msg, err);
-	msgpack_unpacked_destroy(&unpacked);
+		rc = decode_root(&root, &msg, err);
+	msgpack_zone_destroy(&zone);
 	if (rc == 0)
 		*ret_msg = msg;
 	return rc;
