@@ -187,6 +187,7 @@ on_hello(struct fleet *fleet, const struct peer *peer, const struct msg *msg,
 	map_set(&fleet->by_peer, peer_slice(peer), s);
 	map_set(&fleet->by_process, uuid_slice(&s->process), s);
 	welcome(fleet, s);
+	fleet->config.on_listed(fleet->config.arg, &s->process, &s->listed);
 	fleet->config.on_session(fleet->config.arg);
 	fleet->config.on_credit(fleet->config.arg);
 }

@@ -33,10 +33,20 @@ struct fleet_config {
 	void (*on_delta)(void *arg, const struct msg *msg, struct slice body);
 	/* More may be placed than before. */
 	void (*on_credit)(void *arg);
+	/* A worker came and named what it holds. */
+	void (*on_listed)(
+	    void *arg, const struct uuid *process, const struct map *listed);
 	/* A session began or ended: attempts must be judged anew. */
 	void (*on_session)(void *arg);
 	void *arg;
 };
+
+/* An attempt as the key of a map of attempts. */
+struct fleet_attempt {
+	struct uuid run;
+	uint64_t turn, call, attempt;
+};
+struct fleet_attempt fleet_attempt_of(struct slice key);
 
 int fleet_new(struct fleet **ret_fleet, const struct fleet_config *config,
     struct err *err) CHECKED;

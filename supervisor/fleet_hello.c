@@ -20,6 +20,20 @@ fleet_attempt_key(char key[ATTEMPT_KEY], const struct uuid *run, uint64_t turn,
 	return slice_of(key, ATTEMPT_KEY);
 }
 
+struct fleet_attempt
+fleet_attempt_of(struct slice key)
+{
+	struct fleet_attempt a;
+	uint64_t rest[3];
+
+	memcpy(a.run.bytes, key.ptr, sizeof(a.run.bytes));
+	memcpy(rest, key.ptr + sizeof(a.run.bytes), sizeof(rest));
+	a.turn = rest[0];
+	a.call = rest[1];
+	a.attempt = rest[2];
+	return a;
+}
+
 struct session *
 session_free(struct session *session)
 {

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "supervisor/front.h"
+#include "supervisor/held.h"
 #include "supervisor/runs.h"
 #include "supervisor/schedule.h"
 #include "supervisor/watch.h"
@@ -104,6 +105,12 @@ on_credit(void *arg)
 	struct supervisor *sup = arg;
 
 	sup->runs->feed = true;
+}
+
+static void
+on_listed(void *arg, const struct uuid *process, const struct map *listed)
+{
+	held_check(arg, process, listed);
 }
 
 static void
@@ -258,6 +265,7 @@ open_sockets(struct supervisor *sup, struct err *err)
 		.on_result = on_result,
 		.on_delta = on_delta,
 		.on_credit = on_credit,
+		.on_listed = on_listed,
 		.on_session = on_session,
 		.arg = sup };
 
