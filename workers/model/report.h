@@ -14,8 +14,8 @@ struct report {
 	const struct model *model;
 	struct body *body; /* after body_end, or failed */
 	const struct times *times;
-	const char *request_id;
-	uint64_t wait_ms; /* from the headers */
+	const char *request_id; /* NULL: none */
+	uint64_t wait_ms;       /* from the headers */
 	uint64_t now_ms;
 };
 

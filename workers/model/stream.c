@@ -21,8 +21,8 @@ struct stream {
 	struct body body;
 	struct times times;
 	uint64_t turn_ms;
-	uint64_t events; /* that said something, at the last read */
-	char request_id[LIMIT_CALL_ID + 1];
+	uint64_t events;  /* that said something, at the last read */
+	char *request_id; /* owned; NULL: the server gave none */
 	uint64_t wait_ms;
 };
 
@@ -46,6 +46,7 @@ stream_free(struct stream *stream)
 		http_cancel(stream->call);
 	buf_release(&stream->request);
 	body_release(&stream->body);
+	mem_free(stream->request_id);
 	uv_close((uv_handle_t *)&stream->timer, on_timer_closed);
 	return NULL;
 }
@@ -156,9 +157,9 @@ copy_header(struct stream *stream, const char *name)
 {
 	const char *value = http_header(stream->call, name);
 
-	if (value != NULL && stream->request_id[0] == '\0')
-		snprintf(stream->request_id, sizeof(stream->request_id), "%s",
-		    value);
+	if (value != NULL && value[0] != '\0' && stream->request_id == NULL)
+		stream->request_id =
+		    mem_string_n(value, strnlen(value, LIMIT_CALL_ID));
 }
 
 static void
