@@ -470,6 +470,7 @@ by_time(const void *a, const void *b)
 static void
 report(struct floor *f, uint64_t us, uint64_t used_us)
 {
+	size_t median = f->ended / 2, late = f->ended * 99 / 100;
 	struct rusage used;
 
 	getrusage(RUSAGE_SELF, &used);
@@ -479,9 +480,9 @@ report(struct floor *f, uint64_t us, uint64_t used_us)
 	       "\"seconds\":%.3f,\"cpu_ms\":%.3f,\"commits\":%zu,"
 	       "\"rss_kb\":%ld}\n",
 	    f->ended, f->concurrency, f->ended,
-	    (double)f->ended * 1e6 / (double)us, f->took_us[f->ended / 2] / 1e3,
-	    f->took_us[f->ended * 99 / 100] / 1e3, (double)us / 1e6,
-	    (double)used_us / 1e3, f->commits, used.ru_maxrss);
+	    (double)f->ended * 1e6 / (double)us, f->took_us[median] / 1e3,
+	    f->took_us[late] / 1e3, (double)us / 1e6, (double)used_us / 1e3,
+	    f->commits, used.ru_maxrss);
 	fflush(stdout);
 }
 

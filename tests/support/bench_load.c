@@ -95,13 +95,14 @@ static void
 report(struct load *l)
 {
 	uint64_t us = clock_us() - l->start_us;
+	size_t median = l->ended / 2, late = l->ended * 99 / 100;
 	double p50, p99;
 
 	if (l->ended == 0)
 		return;
 	qsort(l->took_us, l->ended, sizeof(*l->took_us), by_time);
-	p50 = l->took_us[l->ended / 2];
-	p99 = l->took_us[l->ended * 99 / 100];
+	p50 = l->took_us[median];
+	p99 = l->took_us[late];
 	printf("{\"runs\":%zu,\"concurrency\":%zu,\"completed\":%zu,"
 	       "\"runs_s\":%.1f,\"p50_ms\":%.2f,\"p99_ms\":%.2f,"
 	       "\"seconds\":%.3f}\n",
