@@ -5,6 +5,9 @@
 #ifndef TESTS_UNIT_SCHEMA_HOUSE_H
 #define TESTS_UNIT_SCHEMA_HOUSE_H
 
+#include <dirent.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,6 +17,7 @@
 
 #define HOUSE_PATH     256
 #define HOUSE_CONNINFO (HOUSE_PATH * 2)
+#define HOUSE_SOCKETS  16
 
 struct house {
 	char dir[HOUSE_PATH];   /* the test's own folder */
@@ -95,6 +99,30 @@ house_connect(const char *user, const char *dbname)
 	ck_assert_msg(
 	    PQstatus(conn) == CONNECTION_OK, "%s", PQerrorMessage(conn));
 	return conn;
+}
+
+/* This process's sockets to the server, except those of two connections. */
+static inline int
+house_sockets(int fds[HOUSE_SOCKETS], const PGconn *a, const PGconn *b)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	struct dirent *entry;
+	int count = 0;
+
+	ck_assert_ptr_nonnull(dir);
+	while ((entry = readdir(dir)) != NULL && count < HOUSE_SOCKETS) {
+		int fd = (int)strtol(entry->d_name, NULL, 10);
+		struct sockaddr_un peer = { 0 };
+		socklen_t len = sizeof(peer);
+
+		if (fd > 2 && fd != PQsocket(a) && fd != PQsocket(b) &&
+		    getpeername(fd, (struct sockaddr *)&peer, &len) == 0 &&
+		    peer.sun_family == AF_UNIX &&
+		    strstr(peer.sun_path, ".s.PGSQL.") != NULL)
+			fds[count++] = fd;
+	}
+	closedir(dir);
+	return count;
 }
 
 /* ---- the house ---- */

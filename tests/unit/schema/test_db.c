@@ -321,6 +321,30 @@ START_TEST(everything_that_waits_is_told_of_a_loss_once)
 }
 END_TEST
 
+/* libpq finds it when it writes, and closes the socket under the poll. */
+START_TEST(a_connection_that_breaks_while_sending_is_lost)
+{
+	int fds[HOUSE_SOCKETS];
+
+	ck_assert_int_eq(house_sockets(fds, super, NULL), 1);
+	ck_assert_int_eq(shutdown(fds[0], SHUT_RDWR), 0);
+	put_good(&answers[0], 0);
+	db_sync(db, on_synced, &syncs[0]);
+	ck_assert_uint_eq(downs, 0); /* never inside the caller */
+	put_good(&answers[1], 1);
+	db_sync(db, on_synced, &syncs[1]);
+	UNTIL(downs == 1);
+	for (unsigned i = 0; i < 2; i++) {
+		ck_assert_uint_eq(answers[i].given, 1);
+		ck_assert_int_eq(answers[i].kind, ERR_DB_ENV);
+		ck_assert_uint_eq(syncs[i].given, 1);
+		ck_assert_str_eq(syncs[i].sqlstate, "");
+	}
+	UNTIL(db_is_up(db));
+	agents_are("0");
+}
+END_TEST
+
 START_TEST(a_reset_tells_everybody_and_opens_a_new_session)
 {
 	put_good(&answers[0], 0);
@@ -408,6 +432,7 @@ main(void)
 	tcase_add_test(c, what_is_sent_while_down_fails_at_once);
 	tcase_add_loop_test(
 	    c, everything_that_waits_is_told_of_a_loss_once, 0, 11);
+	tcase_add_test(c, a_connection_that_breaks_while_sending_is_lost);
 	tcase_add_test(c, a_reset_tells_everybody_and_opens_a_new_session);
 	tcase_add_test(c, nobody_is_told_of_the_end);
 	tcase_add_test(c, a_server_that_comes_back_is_found);

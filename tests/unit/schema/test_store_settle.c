@@ -5,10 +5,8 @@
  */
 #include "tests/unit/schema/store_case.h"
 
-#include <dirent.h>
 #include <signal.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 
 #define RUNS 8u
 
@@ -39,37 +37,12 @@ terminate(void)
 	sql(c.super, "%s", "select pg_terminate_backend(pid) " BATCH_SESSIONS);
 }
 
-/* This process's sockets to the server, except the tests' own connections. */
-static int
-sockets(int fds[16])
-{
-	DIR *dir = opendir("/proc/self/fd");
-	struct dirent *entry;
-	int count = 0;
-
-	ck_assert_ptr_nonnull(dir);
-	while ((entry = readdir(dir)) != NULL) {
-		int fd = (int)strtol(entry->d_name, NULL, 10);
-		struct sockaddr_un peer = { 0 };
-		socklen_t len = sizeof(peer);
-
-		if (fd > 2 && fd != PQsocket(c.owner) &&
-		    fd != PQsocket(c.super) && count < 16 &&
-		    getpeername(fd, (struct sockaddr *)&peer, &len) == 0 &&
-		    peer.sun_family == AF_UNIX &&
-		    strstr(peer.sun_path, ".s.PGSQL.") != NULL)
-			fds[count++] = fd;
-	}
-	closedir(dir);
-	return count;
-}
-
 /* Waits until an answer is there, and reads it in the store's place. No other
  * connection has one now. */
 static void
 swallow_answer(void)
 {
-	int fds[16], count = sockets(fds);
+	int fds[HOUSE_SOCKETS], count = house_sockets(fds, c.owner, c.super);
 	uint64_t began_ns = uv_hrtime();
 	bool swallowed = false;
 	char bytes[65536];
@@ -87,7 +60,7 @@ swallow_answer(void)
 static void
 cut_sockets(void)
 {
-	int fds[16], count = sockets(fds);
+	int fds[HOUSE_SOCKETS], count = house_sockets(fds, c.owner, c.super);
 
 	for (int i = 0; i < count; i++)
 		shutdown(fds[i], SHUT_RDWR);
