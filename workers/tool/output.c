@@ -163,7 +163,8 @@ strip(struct slice text, struct buf *out)
 		i += skip;
 		from = i;
 	}
-	buf_put(out, text.ptr + from, text.len - from);
+	if (from < text.len)
+		buf_put(out, text.ptr + from, text.len - from);
 }
 
 static bool

@@ -115,6 +115,7 @@ START_TEST(stops_a_command_when_it_is_interrupted)
 	raise(SIGINT);
 	ck_assert_int_eq(run_by_hand("sleep 100", NULL), 130);
 	ck_assert(json_is(json_get(outcome(), "outcome"), "cancelled"));
+	ck_assert_int_eq(sigwaitinfo(&set, NULL), SIGINT); /* it was left */
 }
 END_TEST
 
