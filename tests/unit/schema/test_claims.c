@@ -288,11 +288,11 @@ START_TEST(a_claim_returns_what_a_run_is_made_of)
 	ADD("01",
 	    ", session, priority, state, queued, claim, step, strikes, turn, "
 	    "active_ms, wake_at, input_tokens, output_tokens, total_tokens, "
-	    "cached_tokens, reasoning_tokens",
+	    "cached_tokens, reasoning_tokens, created_at",
 	    ", 's', -3, 'tools', false, 1, 2, 3, 4, 5, now() + interval "
-	    "'1 h', 6, 7, 8, 9, 10");
+	    "'1 h', 6, 7, 8, 9, 10, now() - interval '11 s'");
 	sql_gives(conn,
-	    RUN("01") "|a|1|s|-3|1|tools|2|2|4|4|5|3600000|6|7|8|9|10",
+	    RUN("01") "|a|1|s|-3|1|tools|2|2|4|4|5|3600000|6|7|8|9|10|11000",
 	    "execute claim('" ME "', '{" RUN("01") "}')");
 	sql(conn, "rollback");
 }
