@@ -209,6 +209,8 @@ supervisor_stop(struct supervisor *sup)
 	schedule_stop(sup->schedule);
 	fleet_close(sup->fleet);
 	fleet_say_bye(sup->fleet, "the supervisor stops", true);
+	/* Those that are not connected. */
+	children_stop(sup->children);
 }
 
 static void

@@ -10,12 +10,15 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/utf8.h"
+#include "proto/ipc.h"
 #include "workers/held.h"
 #include "workers/session.h"
 
 #include <unistd.h>
 
 #define TICK_MS          250u
+#define ALONE_TOLD_MS    5000u  /* without a supervisor: say so */
+#define ALONE_AGAIN_MS   60000u /* and again */
 #define DRAIN_ALONE_MS   2000u  /* a drain without supervisor and results */
 #define DRAIN_RESULTS_MS 10000u /* with results that nobody acks */
 #define BYE_LINGER_MS    1000
@@ -30,6 +33,7 @@ struct worker {
 	struct session session;
 	struct held_set held;
 	uint64_t granted; /* starts that the supervisor may still send */
+	uint64_t told_ms; /* when it was said that nobody answers; 0 = not */
 	bool draining;
 	bool drained;
 };
@@ -454,6 +458,29 @@ pay_credit(struct worker *worker)
 		worker->granted = free;
 }
 
+/* A socket that is not there, or that this user may not open, is silence. */
+static void
+tell_alone(struct worker *worker, uint64_t now)
+{
+	uint64_t alone = now - worker->session.alone_ms;
+	struct err err = { 0 };
+	const char *path;
+
+	if (worker->session.open || alone < ALONE_TOLD_MS) {
+		worker->told_ms = 0;
+		return;
+	}
+	if (worker->told_ms != 0 && now - worker->told_ms < ALONE_AGAIN_MS)
+		return;
+	worker->told_ms = now;
+	path = ipc_path(worker->config.endpoint, &err);
+	log_warn("no supervisor", log_str("endpoint", worker->config.endpoint),
+	    log_num("since_ms", (int64_t)alone),
+	    log_str("reason", path != NULL && access(path, R_OK | W_OK) == -1
+				  ? strerror(errno)
+				  : "it does not answer"));
+}
+
 /* ---- the loop ---- */
 
 /* Everything that time brings. In the pass, so that what handlers changed
@@ -476,6 +503,7 @@ on_pass(void *arg)
 		held_set_send(&worker->held, worker->link, now);
 		pay_credit(worker);
 	}
+	tell_alone(worker, now);
 	if (is_drained(worker, now))
 		finish(worker);
 }
