@@ -22,7 +22,7 @@
 struct house {
 	char dir[HOUSE_PATH];   /* the test's own folder */
 	char place[HOUSE_PATH]; /* host=… port=… */
-	bool own_dir;
+	bool own_dir, one_process;
 };
 
 static struct house house;
@@ -99,6 +99,21 @@ house_connect(const char *user, const char *dbname)
 	ck_assert_msg(
 	    PQstatus(conn) == CONNECTION_OK, "%s", PQerrorMessage(conn));
 	return conn;
+}
+
+/* The same connection for one test after the other, without the last one's
+ * transaction and settings. True when it is new. */
+static inline bool
+house_again(PGconn **conn, const char *user)
+{
+	if (*conn == NULL) {
+		*conn = house_connect(user, "reeve");
+		return true;
+	}
+	if (PQtransactionStatus(*conn) != PQTRANS_IDLE)
+		sql(*conn, "rollback");
+	sql(*conn, "reset all");
+	return false;
 }
 
 /* This process's sockets to the server, except those of two connections. */
@@ -227,11 +242,22 @@ house_main(Suite *suite, const char *prepare)
 	house_open();
 	if (prepare != NULL)
 		house_prepare(prepare);
+	if (house.one_process)
+		srunner_set_fork_status(runner, CK_NOFORK);
 	srunner_run_all(runner, CK_NORMAL);
 	house_close();
 	failed = srunner_ntests_failed(runner);
 	srunner_free(runner);
 	return failed == 0 ? 0 : 1;
+}
+
+/* The same for tests of SQL alone: in one process, on connections that stay,
+ * which takes a third of the time. */
+static inline int
+house_main_sql(Suite *suite, const char *prepare)
+{
+	house.one_process = true;
+	return house_main(suite, prepare);
 }
 
 #endif

@@ -203,24 +203,23 @@ case_id(size_t n)
 static inline void
 case_runs(struct store_case *c, size_t count)
 {
-	for (size_t n = 0; n < count; n++) {
-		struct uuid id = case_id(n);
-		char text[UUID_TEXT];
+	struct uuid id = case_id(0);
+	char first[UUID_TEXT];
 
-		uuid_text(&id, text);
-		sql(c->owner,
-		    "insert into reeve_store.runs (id, root, agent, "
-		    "agent_version, state, queued, owner, claim, step, turn) "
-		    "values ('%s', '%s', 'a', 1, 'model', false, '%s', %u, %u, "
-		    "1)",
-		    text, text, c->me_text, CASE_CLAIM, CASE_STEP);
-		sql(c->owner,
-		    "insert into reeve_store.turns (run, turn, attempt, state, "
-		    "worker, process, worker_session, model, start_step, "
-		    "queued_at) values ('%s', 1, 1, 'dispatched', 'w', '%s', "
-		    "1, 'm', %u, now())",
-		    text, c->me_text, CASE_STEP);
-	}
+	uuid_text(&id, first);
+	sql(c->owner,
+	    "insert into reeve_store.runs (id, root, agent, agent_version, "
+	    "state, queued, owner, claim, step, turn) select id, id, 'a', 1, "
+	    "'model', false, '%s', %u, %u, 1 from (select (left('%s', 32) || "
+	    "lpad(to_hex(n), 4, '0'))::uuid as id from generate_series(0, %d) "
+	    "n) i",
+	    c->me_text, CASE_CLAIM, CASE_STEP, first, (int)count - 1);
+	sql(c->owner,
+	    "insert into reeve_store.turns (run, turn, attempt, state, worker, "
+	    "process, worker_session, model, start_step, queued_at) select id, "
+	    "1, 1, 'dispatched', 'w', '%s', 1, 'm', %u, now() from "
+	    "reeve_store.runs",
+	    c->me_text, CASE_STEP);
 }
 
 /* Step n: the answer of run n's turn, one item; the run goes on. */

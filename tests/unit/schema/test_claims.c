@@ -26,20 +26,17 @@ prepare(const char *name, const char *text)
 static void
 open_conn(void)
 {
-	conn = house_connect("reeve_owner", "reeve");
+	bool fresh = house_again(&conn, "reeve_owner");
+
 	house_empty(conn);
 	sql(conn, "insert into reeve_store.supervisors (id, name, version, "
 		  "host, pid) values ('" ME "', 'me', '1', 'h', 1), ('" OTHER
 		  "', 'other', '1', 'h', 2)");
+	if (!fresh)
+		return;
 #define QUERY(name, connection) prepare(#name, query_##name);
 #include "schema/queries.def"
 #undef QUERY
-}
-
-static void
-close_conn(void)
-{
-	PQfinish(conn);
 }
 
 /* A row of runs: more columns and their values as SQL. */
@@ -434,7 +431,7 @@ main(void)
 	Suite *suite = suite_create("schema/claims");
 	TCase *c = tcase_create("queue");
 
-	tcase_add_checked_fixture(c, open_conn, close_conn);
+	tcase_add_checked_fixture(c, open_conn, NULL);
 	tcase_add_test(c, priority_comes_first_then_time_then_id);
 	tcase_add_test(c, only_queued_runs_whose_time_has_come_are_picked);
 	tcase_add_test(c, agents_at_their_limit_are_left_out);
@@ -444,7 +441,7 @@ main(void)
 	suite_add_tcase(suite, c);
 
 	c = tcase_create("orphans");
-	tcase_add_checked_fixture(c, open_conn, close_conn);
+	tcase_add_checked_fixture(c, open_conn, NULL);
 	tcase_add_loop_test(
 	    c, an_orphan_is_adopted_when_it_is_ready, 0, COUNT(orphans));
 	tcase_add_loop_test(c,
@@ -455,7 +452,7 @@ main(void)
 	suite_add_tcase(suite, c);
 
 	c = tcase_create("claim");
-	tcase_add_checked_fixture(c, open_conn, close_conn);
+	tcase_add_checked_fixture(c, open_conn, NULL);
 	tcase_add_loop_test(
 	    c, a_claim_takes_what_nobody_holds, 0, COUNT(claims));
 	tcase_add_test(c, a_claim_returns_what_a_run_is_made_of);
@@ -467,11 +464,11 @@ main(void)
 	suite_add_tcase(suite, c);
 
 	c = tcase_create("my row");
-	tcase_add_checked_fixture(c, open_conn, close_conn);
+	tcase_add_checked_fixture(c, open_conn, NULL);
 	tcase_add_test(
 	    c, a_new_process_replaces_its_predecessor_of_the_same_name);
 	tcase_add_test(c, a_beat_says_whether_the_row_stands);
 	tcase_add_test(c, an_orderly_stop_gives_back_every_run);
 	suite_add_tcase(suite, c);
-	return house_main(suite, NULL);
+	return house_main_sql(suite, NULL);
 }

@@ -13,13 +13,7 @@ static PGconn *conn; /* one for all tests of a process */
 static void
 open_conn(void)
 {
-	conn = house_connect("reeve_service", "reeve");
-}
-
-static void
-close_conn(void)
-{
-	PQfinish(conn);
+	house_again(&conn, "reeve_service");
 }
 
 /* Runs a statement with these parameters, results in the binary format. */
@@ -408,7 +402,7 @@ main(void)
 	Suite *suite = suite_create("schema/db_values");
 	TCase *c = tcase_create("values");
 
-	tcase_add_checked_fixture(c, open_conn, close_conn);
+	tcase_add_checked_fixture(c, open_conn, NULL);
 	tcase_add_loop_test(c, numbers_arrive_and_come_back, 0, COUNT(numbers));
 	tcase_add_test(c, booleans_arrive_and_come_back);
 	tcase_add_test(c, uuids_arrive_and_come_back);
@@ -421,7 +415,7 @@ main(void)
 	suite_add_tcase(suite, c);
 
 	c = tcase_create("arrays");
-	tcase_add_checked_fixture(c, open_conn, close_conn);
+	tcase_add_checked_fixture(c, open_conn, NULL);
 	tcase_add_test(c, arrays_of_every_kind_arrive);
 	tcase_add_test(c, an_empty_array_is_empty_not_null);
 	tcase_add_test(c, nulls_keep_their_place_in_an_array);
@@ -434,5 +428,5 @@ main(void)
 	tcase_add_loop_test(
 	    c, a_sqlstate_says_whose_fault_it_is, 0, COUNT(kinds));
 	suite_add_tcase(suite, c);
-	return house_main(suite, NULL);
+	return house_main_sql(suite, NULL);
 }

@@ -9,13 +9,7 @@ static PGconn *owner;
 static void
 open_owner(void)
 {
-	owner = house_connect("reeve_owner", "reeve");
-}
-
-static void
-close_owner(void)
-{
-	PQfinish(owner);
+	house_again(&owner, "reeve_owner");
 }
 
 /* ---- privileges ---- */
@@ -222,7 +216,7 @@ main(void)
 	Suite *suite = suite_create("schema/roles");
 	TCase *c = tcase_create("privileges");
 
-	tcase_add_checked_fixture(c, open_owner, close_owner);
+	tcase_add_checked_fixture(c, open_owner, NULL);
 	tcase_add_loop_test(
 	    c, a_role_has_no_more_access_than_it_needs, 0, COUNT(accesses));
 	tcase_add_test(c, a_reader_may_read_every_view);
@@ -243,13 +237,13 @@ main(void)
 	suite_add_tcase(suite, c);
 
 	c = tcase_create("ways around");
-	tcase_add_checked_fixture(c, open_owner, close_owner);
+	tcase_add_checked_fixture(c, open_owner, NULL);
 	tcase_add_loop_test(c,
 	    a_callers_own_types_do_not_get_into_the_functions, 0, COUNT(types));
 	tcase_add_test(
 	    c, every_function_that_runs_as_its_owner_says_where_it_looks);
 	suite_add_tcase(suite, c);
-	return house_main(suite,
+	return house_main_sql(suite,
 	    "create role shop login in role reeve_client;"
 	    "create role analyst login in role reeve_reader;"
 	    "create role stranger login;"

@@ -16,18 +16,15 @@ static PGconn *conn; /* the service's, inside a transaction */
 static void
 open_conn(void)
 {
-	conn = house_connect("reeve_service", "reeve");
+	bool fresh = house_again(&conn, "reeve_service");
+
 	sql(conn, "begin");
+	if (!fresh)
+		return;
 #define QUERY(name, connection)                                                \
 	PQclear(PQprepare(conn, #name, query_##name, 0, NULL));
 #include "schema/queries.def"
 #undef QUERY
-}
-
-static void
-close_conn(void)
-{
-	PQfinish(conn);
 }
 
 /* ---- rows ---- */
@@ -404,7 +401,7 @@ main(void)
 	Suite *suite = suite_create("schema/statements");
 	TCase *c = tcase_create("inbox");
 
-	tcase_add_checked_fixture(c, open_conn, close_conn);
+	tcase_add_checked_fixture(c, open_conn, NULL);
 	tcase_add_loop_test(c,
 	    a_result_is_kept_for_the_owner_if_its_attempt_is_open, 0,
 	    COUNT(results));
@@ -413,7 +410,7 @@ main(void)
 	suite_add_tcase(suite, c);
 
 	c = tcase_create("loading");
-	tcase_add_checked_fixture(c, open_conn, close_conn);
+	tcase_add_checked_fixture(c, open_conn, NULL);
 	tcase_add_test(
 	    c, a_definition_is_a_new_version_unless_it_is_the_newest);
 	tcase_add_test(c, items_of_a_session_come_in_the_order_of_its_runs);
@@ -424,7 +421,7 @@ main(void)
 	suite_add_tcase(suite, c);
 
 	c = tcase_create("reading");
-	tcase_add_checked_fixture(c, open_conn, close_conn);
+	tcase_add_checked_fixture(c, open_conn, NULL);
 	tcase_add_test(c, a_replay_gives_what_came_after_a_step);
 	tcase_add_test(c, a_run_is_given_whole_as_json);
 	tcase_add_test(c, a_run_without_anything_is_given_with_empty_lists);
@@ -434,5 +431,5 @@ main(void)
 	tcase_add_loop_test(
 	    c, runs_are_listed_newest_first_by_what_is_asked, 0, COUNT(lists));
 	suite_add_tcase(suite, c);
-	return house_main(suite, NULL);
+	return house_main_sql(suite, NULL);
 }

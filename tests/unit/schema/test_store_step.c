@@ -35,7 +35,7 @@ uuid_of(const char *text)
 static void
 open_conn(void)
 {
-	conn = house_connect("reeve_service", "reeve");
+	house_again(&conn, "reeve_service");
 	me = uuid_of(ME);
 	run_id = uuid_of(RUN);
 	process = uuid_of(PROCESS);
@@ -75,7 +75,6 @@ static void
 close_conn(void)
 {
 	step_release(&step);
-	PQfinish(conn);
 }
 
 /* ---- parts of a step ---- */
@@ -769,5 +768,5 @@ main(void)
 	tcase_add_test(t, exactly_the_inbox_rows_that_were_read_go);
 	tcase_add_test(t, a_step_of_many_rows_goes_in_one_statement);
 	suite_add_tcase(suite, t);
-	return house_main(suite, NULL);
+	return house_main_sql(suite, NULL);
 }

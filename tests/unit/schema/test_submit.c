@@ -11,8 +11,8 @@ static PGconn *owner, *app; /* of one test */
 static void
 open_conns(void)
 {
-	owner = house_connect("reeve_owner", "reeve");
-	app = house_connect("shop", "reeve");
+	house_again(&owner, "reeve_owner");
+	house_again(&app, "shop");
 	house_empty(owner);
 	sql(owner, "insert into reeve_store.agents (name, version, definition)"
 		   " values ('a', 1, '{}'), ('a', 2, '{}'), ('b', 1, '{}')");
@@ -22,8 +22,6 @@ static void
 close_conns(void)
 {
 	house_rows_hold(owner);
-	PQfinish(app);
-	PQfinish(owner);
 }
 
 static void
@@ -183,7 +181,8 @@ submit_at_once(int count, const char *arguments)
 
 START_TEST(twenty_at_once_with_one_key_make_one_run)
 {
-	sql(owner, "create temp table answers (id uuid)");
+	sql(owner, "create temp table if not exists answers (id uuid);"
+		   "delete from answers");
 	submit_at_once(20, "'a', 'x', key => 'k'");
 	sql_gives(
 	    owner, "20|1", "select count(*), count(distinct id) from answers");
@@ -216,7 +215,8 @@ END_TEST
 
 START_TEST(fifty_at_once_in_a_new_session_all_stand)
 {
-	sql(owner, "create temp table answers (id uuid)");
+	sql(owner, "create temp table if not exists answers (id uuid);"
+		   "delete from answers");
 	submit_at_once(MANY, "'a', 'x', session => 's'");
 	sql_gives(owner, "50|50",
 	    "select count(distinct a.id), count(distinct r.id) from answers a, "
@@ -469,5 +469,6 @@ main(void)
 	    c, a_cancel_of_a_run_that_has_ended_says_how, 0, COUNT(ended));
 	tcase_add_test(c, a_cancel_of_an_unknown_run_is_refused);
 	suite_add_tcase(suite, c);
-	return house_main(suite, "create role shop login in role reeve_client");
+	return house_main_sql(
+	    suite, "create role shop login in role reeve_client");
 }

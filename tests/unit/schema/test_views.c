@@ -11,14 +11,8 @@ static PGconn *owner;
 static void
 open_owner(void)
 {
-	owner = house_connect("reeve_owner", "reeve");
+	house_again(&owner, "reeve_owner");
 	house_empty(owner);
-}
-
-static void
-close_owner(void)
-{
-	PQfinish(owner);
 }
 
 /* ---- one truth ---- */
@@ -293,7 +287,7 @@ main(void)
 	Suite *suite = suite_create("schema/views");
 	TCase *c = tcase_create("one truth");
 
-	tcase_add_checked_fixture(c, open_owner, close_owner);
+	tcase_add_checked_fixture(c, open_owner, NULL);
 	tcase_add_test(c, the_states_of_a_row_are_those_of_the_machine);
 	tcase_add_loop_test(
 	    c, states_of_turns_and_calls_are_those_of_a_step, 0, COUNT(enums));
@@ -302,13 +296,13 @@ main(void)
 	suite_add_tcase(suite, c);
 
 	c = tcase_create("described");
-	tcase_add_checked_fixture(c, open_owner, close_owner);
+	tcase_add_checked_fixture(c, open_owner, NULL);
 	tcase_add_test(c, every_schema_view_and_function_is_described);
 	tcase_add_test(c, every_column_of_a_view_is_described);
 	suite_add_tcase(suite, c);
 
 	c = tcase_create("rows");
-	tcase_add_checked_fixture(c, open_owner, close_owner);
+	tcase_add_checked_fixture(c, open_owner, NULL);
 	tcase_add_loop_test(
 	    c, a_state_is_shown_in_words_for_people, 0, COUNT(seen));
 	tcase_add_loop_test(c, a_run_says_what_it_waits_for, 0, COUNT(waits));
@@ -318,5 +312,5 @@ main(void)
 	tcase_add_test(c, a_call_stands_beside_its_arguments_and_output);
 	tcase_add_test(c, a_transcript_reads_in_the_order_of_speaking);
 	suite_add_tcase(suite, c);
-	return house_main(suite, NULL);
+	return house_main_sql(suite, NULL);
 }
