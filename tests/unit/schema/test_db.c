@@ -1,6 +1,7 @@
 /*
  * One connection on the loop: what is sent is answered once and in order,
  * whatever happens to the server in between.
+ * needs: fork
  */
 #include "schema/db.h"
 

@@ -1,6 +1,7 @@
 /*
  * Migrations on databases of every kind: empty, migrated, half done, newer,
  * changed; alone and eight at once; killed in the middle.
+ * needs: fork
  */
 #include "tests/unit/schema/house.h"
 

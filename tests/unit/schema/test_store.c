@@ -1,6 +1,7 @@
 /*
  * The store's own row and its beat: when it may release, when it is deposed,
  * how it starts beside a predecessor and how it says goodbye.
+ * needs: fork
  */
 #include "tests/unit/schema/store_case.h"
 
