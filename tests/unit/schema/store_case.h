@@ -164,14 +164,24 @@ case_start(struct store_case *c)
 	});
 }
 
+/* Up, and nothing is on its way on any connection. */
+static inline bool
+case_is_quiet(const struct store_case *c)
+{
+	for (int use = 0; use < DB_USES; use++) {
+		if (!db_is_up(c->store->db[use]))
+			return false;
+	}
+	return store_is_up(c->store) && store_may_release(c->store) &&
+	       c->store->state == BATCH_IDLE && !c->store->beat_open;
+}
+
 static inline void
 case_open(struct store_case *c)
 {
 	case_init(c);
 	case_start(c);
-	CASE_UNTIL(c, store_is_up(c->store) && store_may_release(c->store) &&
-			  c->store->state == BATCH_IDLE &&
-			  !c->store->beat_open);
+	CASE_UNTIL(c, case_is_quiet(c));
 }
 
 static inline void

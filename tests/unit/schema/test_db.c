@@ -88,6 +88,9 @@ open_loop(void)
 {
 	struct err err = { 0 };
 
+	memset(answers, 0, sizeof(answers));
+	memset(syncs, 0, sizeof(syncs));
+	ups = downs = count = 0;
 	super = house_connect("postgres", "reeve");
 	house_empty(super);
 	house_conninfo("reeve_service", "reeve", conninfo);

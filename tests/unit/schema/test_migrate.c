@@ -18,8 +18,10 @@ static char dbname[40];
 static void
 open_db(void)
 {
+	static unsigned count;
+
 	super = house_connect("postgres", "postgres");
-	snprintf(dbname, sizeof(dbname), "m%d", (int)getpid());
+	snprintf(dbname, sizeof(dbname), "m%d_%u", (int)getpid(), ++count);
 	house_newdb(super, dbname);
 }
 
