@@ -93,13 +93,24 @@ kind_name(const struct err *err)
 	BUG("error kind %d", (int)err->kind);
 }
 
+/* What the database says of locks means nothing to a client. */
+static struct slice
+reason_of(const struct err *err)
+{
+	if (err->kind == ERR_DB_RETRY)
+		return SLICE(
+		    "an open transaction of somebody else holds what this "
+		    "needs (a submit holds its key); try again");
+	return slice_string(err->text);
+}
+
 void
 front_failed(
     struct front *front, const struct receipt *receipt, const struct err *err)
 {
 	struct msg msg = { .id = MSG_failed,
 		.failed = { receipt->request, slice_string(kind_name(err)),
-		    slice_string(err->text) } };
+		    reason_of(err) } };
 
 	(void)send_to(front, &receipt->peer, &msg, (struct slice){ 0 });
 }
