@@ -29,8 +29,9 @@ export PGCONNECT_TIMEOUT=5
 
 # promise FUNCTION [ARGUMENT...]
 promise() {
-	local name="${*//_/ }" status
+	local name="${*//_/ }" status start
 	promises=$((promises + 1))
+	start=$(now_ms)
 	set +e
 	(
 		set -e
@@ -39,7 +40,9 @@ promise() {
 	status=$?
 	set -e
 	if ((status == 0)); then
-		printf 'ok - %s\n' "$name"
+		start=$(($(now_ms) - start))
+		printf 'ok - %s (%s.%s s)\n' "$name" $((start / 1000)) \
+			$((start % 1000 / 100))
 		return
 	fi
 	broken=$((broken + 1))
