@@ -8,21 +8,12 @@
 #include "base/clock.h"
 #include "schema/store_internal.h"
 #include "tests/unit/schema/house.h"
+#include "tests/unit/schema/store_job.h"
 
 #define CASE_RUNS    300u
 #define CASE_WAIT_NS (UINT64_C(20) * 1000 * 1000 * 1000)
 #define CASE_CLAIM   3u
 #define CASE_STEP    7u
-
-/* A step on its way. */
-struct job {
-	struct store_entry entry;
-	struct step step;
-	unsigned answers;
-	enum store_answer answer; /* the last one */
-	struct err err;
-	char item[80];
-};
 
 struct store_case {
 	struct loop loop;
@@ -292,14 +283,6 @@ case_flush(struct store_case *c, unsigned count)
 	store_flush(c->store);
 	CASE_UNTIL(c, c->answered >= before + count);
 	ck_assert_uint_eq(c->answered, before + count);
-}
-
-static inline void
-job_is(const struct job *job, enum store_answer answer)
-{
-	ck_assert_uint_eq(job->answers, 1);
-	ck_assert_msg(job->answer == answer, "answer %d, not %d: %s",
-	    (int)job->answer, (int)answer, job->err.text);
 }
 
 #endif
